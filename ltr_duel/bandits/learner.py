@@ -74,6 +74,7 @@ class Learner:
         self._n_arms = errors.require_whole("the number of arms", n_arms, 1, 100_000)
         errors.require_whole("the seed", seed, 0)
         horizon = errors.require_whole(f"the horizon of {self._label}", horizon, int(self._policy.needs_horizon))
+        self._horizon = horizon
         in_turn, self._pairs = not self._policy.any_order, self._policy.feedback == "duel"
         require_room(self._policy, self._params, self._n_arms, horizon=horizon, in_turn=in_turn)
         self._order = np.arange(self._n_arms) if order is None else np.array(order)
@@ -178,6 +179,7 @@ class Learner:
         about = {
             "policy": self._version,
             "order": self._order.tolist(),
+            "horizon": self._horizon,
             "steps": self.steps,
             "pending": self._pending,
             "queue": [(arms, [signs.hex() for signs in line]) for arms, line in self._queue.items()],
@@ -202,10 +204,10 @@ class Learner:
         InputError
             If the policy is unknown, or the arrays are not a snapshot of this policy.
         """
-        about: Any = {"policy": "nothing", "order": [0]}
+        about: Any = {"policy": "nothing", "order": [0], "horizon": 1}
         if "learner" in arrays:
             about = json.loads(str(arrays["learner"]))
-        self = cls(policy, len(about["order"]), horizon=1, order=about["order"])
+        self = cls(policy, len(about["order"]), horizon=about["horizon"], order=about["order"])
         if about["policy"] != self._version:
             raise InputError(f"this is not a snapshot of {self._version}, but of {about['policy']}")
         for name, array in [("before", self._copies.before), *((f"state.{n}", a) for n, a in arrays_in(self._state))]:

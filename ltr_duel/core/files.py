@@ -215,7 +215,7 @@ def named_errors(path: str | Path, temporary: Path | None = None) -> Iterator[No
 @contextmanager
 def _temporary(folder: Path, suffix: str, named: str | Path) -> Iterator[Path]:
     """Yield a new hidden path in a folder; after a failure, remove it and the folders that were made."""
-    temporary = folder / f".{secrets.token_hex(8)}{suffix}"
+    temporary = folder.absolute() / f".{secrets.token_hex(8)}{suffix}"  # pyarrow takes "a:b" for an address
     missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     try:
         with named_errors(named):

@@ -58,6 +58,6 @@ def read_status(folder: str | Path) -> Status:
 
 def _readable(path: Path) -> bool:
     try:
-        return bool(pyarrow.parquet.read_table(path))
+        return bool(pyarrow.parquet.read_table(path.absolute()))
     except (OSError, pyarrow.ArrowException):
         return False

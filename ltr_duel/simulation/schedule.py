@@ -16,7 +16,7 @@ from ltr_duel.core import InputError, IntVector, arguments, as_writable, errors
 from ltr_duel.core import columns as core_columns
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.oracle import OracleSource
-from ltr_duel.simulation.regret import REGRETS, arm_ranks, cumulative_regret, loss_per_arm
+from ltr_duel.simulation.regret import DEFAULT_REGRETS, REGRETS, arm_ranks, cumulative_regret, loss_per_arm
 from ltr_duel.simulation.results import Results
 
 _MOST = 100  # matrices
@@ -55,6 +55,8 @@ class FromSchedule(OracleSource):
     refuses_sets = True
 
     def __init__(self, matrices: Sequence[PreferenceMatrix], changes: Sequence[int]) -> None:
+        arguments.require_type("the matrices", matrices, list, tuple)
+        arguments.require_type("changes", changes, list, tuple, np.ndarray)
         self.matrices = tuple(matrices)
         errors.require_between("the number of matrices of a schedule", len(self.matrices), 2, _MOST)
         for matrix in self.matrices:
@@ -82,6 +84,7 @@ class FromSchedule(OracleSource):
 
     def average(self, horizon: int) -> PreferenceMatrix:
         """Return the mean of the matrices over the steps 1 to ``horizon``; its winner is the best fixed arm."""
+        errors.require_whole("the horizon", horizon, 1)
         ends = np.minimum([*self.changes, horizon], horizon)
         weights = np.diff(ends, prepend=0) / horizon
         return PreferenceMatrix(np.einsum("m,mij->ij", weights, [m.p for m in self.matrices]), names=self.names)
@@ -96,7 +99,8 @@ def dynamic_regret(results: Results, schedule: FromSchedule, regret: str = "aver
         Runs of ``simulate(schedule, ..., preferences=...)``.
     schedule : FromSchedule
     regret : str
-        One of `ltr_duel.simulation.regret.REGRETS` that requires only a matrix.
+        average, strong, weak, copeland or borda. It is NaN while a matrix without a
+        Condorcet winner answers, but for "copeland".
 
     Returns
     -------
@@ -109,7 +113,7 @@ def dynamic_regret(results: Results, schedule: FromSchedule, regret: str = "aver
     Raises
     ------
     InputError
-        If the regret is unknown.
+        If the regret is unknown or requires more than a matrix, or the results are not of runs of this schedule.
 
     Examples
     --------
@@ -123,7 +127,10 @@ def dynamic_regret(results: Results, schedule: FromSchedule, regret: str = "aver
     >>> float(frame["regret_dynamic"].iloc[-1].round(-1)), float(frame["regret_static"].iloc[-1].round(-1))
     (200.0, 40.0)
     """
-    errors.require_one_of("regret", regret, REGRETS)
+    arguments.require_type("results", results, Results)
+    errors.require_one_of("regret", regret, DEFAULT_REGRETS)
+    if results.matrix.names != schedule.names or any(run.key.oracle != schedule.provenance for run in results.runs):
+        raise InputError("the results are not of runs of this schedule")
     definition, frames = REGRETS[regret], []
     losses = np.array([loss_per_arm(matrix, definition.loss) for matrix in schedule.matrices])
     for run in results.runs:

@@ -72,7 +72,9 @@ def test_the_choices_of_a_batch_have_the_law_of_the_next_one(name):
     assert (np.abs(many - one) <= 5 * np.sqrt(many * (1 - many) * (1 / 4000 + 1 / 1500)) + 3e-3).all()
 
 
-@pytest.mark.parametrize("name, n", [("rucb", 5), ("mdb", 1), ("merge_dts", 5), ("beat_the_mean", 1)])
+@pytest.mark.parametrize(
+    "name, n", [("rucb", 5), ("mdb", 1), ("merge_dts", 5), ("beat_the_mean", 1), ("monitored_rucb", 1)]
+)
 def test_a_restored_learner_goes_on_as_if_nothing_had_happened(name, n):
     first, coins, file = Learner(name, 4, horizon=1000, seed=1), stream(1, "coins"), io.BytesIO()
     play(first, 30, coins, n)

@@ -17,6 +17,7 @@ import pytest
 from ltr_duel.core import InputError, files, texts
 from ltr_duel.core.files import cache_home, replacing, replacing_files, replacing_folder, require_file_place
 from ltr_duel.preferences import arxiv, load_preferences, save_preferences
+from ltr_duel.simulation import simulate
 
 
 def everything(folder: Path) -> list[str]:
@@ -135,3 +136,9 @@ def test_a_compressed_file_that_is_cut_is_refused(tmp_path, pack):
     for data in (whole[:-10], whole[: len(whole) // 2] + b"\1" * 30):
         with pytest.raises(InputError, match="a: the compressed stream is damaged or cut short"):
             read(tmp_path / "a", data)
+
+
+def test_names_with_a_colon_are_paths(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    results = simulate(arxiv(), "rucb:alpha=0.6", horizon=100, repetitions=1, jobs=1)
+    assert results.save("rucb:alpha=0.6").is_file()

@@ -120,3 +120,12 @@ def test_after_a_detected_change_the_monitored_policy_is_as_before_its_first_due
 def test_a_malformed_schedule_is_refused(matrices, changes, message):
     with pytest.raises(InputError, match=message):
         FromSchedule(matrices, changes)
+
+
+def test_results_of_another_schedule_are_refused():
+    results = run("random")
+    for other in (FromSchedule([BEFORE, AFTER], [301]), FromSchedule([AFTER, BEFORE], [300])):
+        with pytest.raises(InputError, match="not of runs of this schedule"):
+            dynamic_regret(results, other)
+    with pytest.raises(InputError, match="regret 'ndcg'"):
+        dynamic_regret(results, SWAP, "ndcg")

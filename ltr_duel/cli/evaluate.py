@@ -13,6 +13,7 @@ from ltr_duel.cli._options import PATH, ROWS, OutputPath, option
 from ltr_duel.cli._output import is_set, print_answer, print_table, text_columns, write_files
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command
+from ltr_duel.core.errors import several
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,11 +57,14 @@ def command(
     best, measure = table.iloc[0], table["measure"].iloc[0]
     rivals = table[(table["measure"] == measure) & (table["ranker"] != best["ranker"])]
     others, worse = rivals["ranker"].nunique(), rivals.loc[rivals["p"] < _LEVEL, "ranker"].nunique()
+    interval = f" ({best['low']:.3f} to {best['high']:.3f})" if rankings.n_queries > 1 else ""
+    counts = f"{several(len(rankings), 'ranker')} on {several(rankings.n_queries, 'query')}"
+    shown = f"shown to be better than {worse} of the {several(others, 'other')} (paired test, p < {_LEVEL})"
     print_answer(
-        f"{best['ranker']} has the highest {measure}, {best['mean']:.4f} ({best['low']:.3f} to {best['high']:.3f}), of"
-        f" {len(rankings)} rankers on {rankings.n_queries:,} queries of {dataset.name}",
-        f"shown to be better than {worse} of the {others} others (paired test, p < {_LEVEL})" * (not baselines), [gain],
-    )  # fmt: skip
+        f"{best['ranker']} has the highest {measure}, {best['mean']:.4f}{interval}, of {counts} of {dataset.name}",
+        shown * (not baselines and others > 0),
+        [gain],
+    )
     chosen = text if measures or is_set("explain") else text[text["measure"] == measure]
     keys = ["measure", *(["baseline"] if baselines else [])]
     print_table(chosen.groupby(keys, sort=False).head(rows))

@@ -13,7 +13,7 @@ from ltr_duel.cli._options import PATH, ROWS, OutputPath, option
 from ltr_duel.cli._output import is_set, print_answer, print_table, text_columns, write_files
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command
-from ltr_duel.core.errors import several
+from ltr_duel.core import several
 
 if TYPE_CHECKING:
     import pandas as pd

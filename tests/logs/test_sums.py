@@ -18,11 +18,13 @@ from ltr_duel.logs.warehouse import Warehouse
 
 
 def drawn(unit, n=600):
-    rng = np.random.default_rng(4)
-    users = [None if k % 3 == 0 else f"u{k}" for k in rng.integers(0, 80, n)]
-    y = rng.integers(-1, 2, n) * unit
-    columns = {"line": range(n), "time": np.arange(n) * 1.0, "user": users, "query": [f"q{k % 7}" for k in range(n)]}
-    return columns | {"pair": rng.integers(0, 3, n), "y": y, "square": abs(y) * abs(y) // UNIT}
+    """Return outcomes of which two belong to each line, for two of three pairs."""
+    rng, line = np.random.default_rng(4), np.arange(n) // 2
+    users = [None if k % 3 == 0 else f"u{k}" for k in rng.integers(0, 80, n // 2)]
+    y, pair = rng.integers(-1, 2, n) * unit, (rng.integers(0, 3, n // 2)[line] + np.arange(n) % 2) % 3
+    columns = {"line": line, "time": np.arange(n) * 1.0, "user": [users[k] for k in line], "query": line % 7}
+    columns["query"] = [f"q{k}" for k in columns["query"]]
+    return columns | {"pair": pair, "y": y, "square": abs(y) * abs(y) // UNIT}
 
 
 @pytest.mark.parametrize("open_engine", [partial(Engine, Path("log")), lambda: Warehouse(ibis.duckdb.connect())])

@@ -59,9 +59,7 @@ def credited(
         raise errors.unknown_name("outcome of this log", outcome, names, otherwise=how)
     number = names.index(outcome) if outcome else 0
     usual = {*Creditor.columns, "user", "query", "policy", "propensity", *log.context}
-    if not (
-        by_kernels := _any(log, ("page",))
-    ):  # by owners: no documents, and no lists if there are events
+    if not (by_kernels := _any(log, ("page",))):  # by owners: no documents, and no lists if there are events
         usual -= {"shown", *["clicks"] * (log.loaded.placed is not None), *["owners"] * log.loaded.by_event}
     key = tuple(rankers), frozenset(usual.union(columns)), needed, number
     if key not in log.credit:

@@ -126,7 +126,8 @@ def _users(log: ClickLog, rows: Relation, facts: dict[str, Any]) -> Iterator[Fin
         return
     n, named = facts["n"], 'FROM impressions WHERE "user" IS NOT NULL GROUP BY "user"'
     sql = f'SELECT CAST(sum(n - 1) AS BIGINT) AS n FROM (SELECT count(*) AS n {named}, "query", time) AS r'
-    table = log.table if {"user", "query", "time"} <= set(log.table.columns) else rows  # joins of clicks need memory
+    faults = log.loaded.checked  # of exposures with events, whose join with clicks needs memory
+    table = log.without(log.table, faults.lines) if faults else rows
     repeated = log.engine.query(sql, impressions=table)["n"][0].as_py() or 0
     sentence = f"{repeated:,} rows have the same user, query and time as another row"
     yield limited("repeated rows", repeated / n, RATE / 10, sentence)

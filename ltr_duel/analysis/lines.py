@@ -50,9 +50,9 @@ def chosen_styles(drawn: Iterable[str], choices: LineChoices) -> dict[str, LineS
         raise errors.unknown_name("choice", min(unknown), LineChoices.__annotations__)
     among, order = choices.get("among", ()), choices.get("order", ())
     colors, labels = choices.get("colors", {}), choices.get("labels", {})
-    for word, given in (("colors", colors), ("labels", labels)):
-        if not isinstance(given, Mapping):
-            raise InputError(f"{word} must be a dictionary, such as {{'rucb': 'red'}}, not {errors.shown(given)}")
+    for word, choice in (("colors", colors), ("labels", labels)):
+        if not isinstance(choice, Mapping):
+            raise InputError(f"{word} must be a dictionary, such as {{'rucb': 'red'}}, not {errors.shown(choice)}")
     names = list(dict.fromkeys(map(str, drawn)))
     for name in (*colors, *labels, *order):
         if name not in names and name not in among:
@@ -97,8 +97,8 @@ def label_x(ax: Axes, label: str, frame: pd.DataFrame, column: str = "") -> None
     measured = not column or columns.regret_name(column) in MEASURED
     error = 0.0 if measured or columns.REFERENCE_ERROR not in frame else frame[columns.REFERENCE_ERROR].max()
     if error != 0:
-        known = column == columns.REGRET and error > 0
-        size = f"up to ± {error:,.{int(error < 10)}f} (standard error)" if known else "not known"
+        measurable = column == columns.REGRET and error > 0
+        size = f"up to ± {error:,.{int(error < 10)}f} (standard error)" if measurable else "not known"
         remarks.append(f"matrix error: {size}")
     below = "\n".join(wrapped(ax, remark, float(ax.xaxis.label.get_fontsize())) for remark in remarks).split("\n")
     ax.set_xlabel("\n".join(dict.fromkeys([*label.split("\n"), *ax.get_xlabel().split("\n")[1:], *below])).rstrip())
@@ -166,16 +166,16 @@ def draw_lines(
     small = choices.get("width") == "column"
     banded = visible_spread(table, spread) == spread
     for number, (policy, style) in enumerate(chosen_styles(table[columns.POLICY], choices).items()):
-        mine = table[table[columns.POLICY] == policy]
+        points = table[table[columns.POLICY] == policy]
         more: dict[str, Any] = {"lw": 1.2 if small else 1.8 if banded else 1.4, "markersize": 3 if small else 4}
         if separate is None or policy in separate:
             more |= {"marker": MARKERS[number % len(MARKERS)], "markevery": 1}
-        ax.plot(mine[x], mine["mean"], **style._asdict() | more)
-        if banded and len(mine) == 1:
-            ax.vlines(mine[x], mine["low"], mine["high"], color=style.color, lw=1, zorder=1.9)
-        elif banded and (mine["high"] > mine["low"]).any():
-            low = mine["low"].where(mine["low"] > 0)
-            ax.fill_between(mine[x], low, mine["high"], color=style.color, alpha=0.18, lw=0)
+        ax.plot(points[x], points["mean"], **style._asdict() | more)
+        if banded and len(points) == 1:
+            ax.vlines(points[x], points["low"], points["high"], color=style.color, lw=1, zorder=1.9)
+        elif banded and (points["high"] > points["low"]).any():
+            low = points["low"].where(points["low"] > 0)
+            ax.fill_between(points[x], low, points["high"], color=style.color, alpha=0.18, lw=0)
     ax.set(xscale="log" if "x" in log else "linear", yscale="log" if "y" in log else "linear")
     for axis in (axis for axis, name in ((ax.xaxis, "x"), (ax.yaxis, "y")) if name not in log):
         axis.set_major_formatter("{x:,.10g}")

@@ -189,8 +189,8 @@ def pairs_in_matrix(matrix: PreferenceMatrix) -> list[PairVariance]:
 
 def _largest_first(names: Sequence[tuple[str, str]], *columns: Any, usable: Any) -> list[PairVariance]:
     """Return the pairs that are usable; ``columns`` are the fields of `PairVariance` after the names."""
-    made = ([*names[k], *(column[k].item() for column in columns)] for k in np.flatnonzero(usable).tolist())
-    pairs = list(map(PairVariance._make, made))
+    fields = ([*names[k], *(column[k].item() for column in columns)] for k in np.flatnonzero(usable).tolist())
+    pairs = list(map(PairVariance._make, fields))
     if not pairs:
         raise InputError("no pair ever had a winner, or one user had all impressions: a plan needs other data")
     return sorted(pairs, key=lambda pair: -abs(pair.effect))

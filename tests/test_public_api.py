@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import doctest
 import importlib
 import inspect
 import re
@@ -11,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import ltr_duel
@@ -136,19 +134,6 @@ def test_what_a_public_function_raises_is_listed(package, name):
     section = text_of(value).partition("Raises\n------")[2]
     missing = {one for one in raised if one not in section} - {"AssertionError", "KeyboardInterrupt"}
     assert not missing, f"raised and not listed: {sorted(missing)}"
-
-
-@pytest.mark.parametrize(("package", "name"), documented())
-def test_the_example_of_a_public_name_runs(package, name, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    value = value_of(package, name)
-    module = importlib.import_module(value.__module__)
-    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
-    case = doctest.DocTestParser().get_doctest(text_of(value), {"np": np, **vars(module)}, name, None, 0)
-    report: list[str] = []
-    runner.run(case, out=report.append)
-    assert runner.summarize(verbose=False).failed == 0, "".join(report)
-    assert list(tmp_path.iterdir()) == [], "an example leaves nothing behind"
 
 
 def clients() -> list[Path]:

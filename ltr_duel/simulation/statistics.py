@@ -55,8 +55,8 @@ def comparable_rows(frame: pd.DataFrame, groups: Sequence[str] = ()) -> pd.DataF
     """Return a tidy table without the rows that cannot be compared, and with the column ``separate``.
 
     A policy that uses its horizon is a different algorithm for each horizon: its regret before the end predicts nothing
-    about a shorter horizon. If a policy has several horizons (within a combination of ``groups``), means at one step would
-    mix runs of different lengths. For policies of these two kinds, only the last row of each run is kept, and
+    about a shorter horizon. If a policy has several horizons (within a combination of ``groups``), means at one step
+    would mix runs of different lengths. For policies of these two kinds, only the last row of each run is kept, and
     ``separate`` is true. If there is no column horizon, a policy's runs are assumed to end at the policy's last step.
     """
     lines = frame.groupby([*groups, columns.POLICY], sort=False)

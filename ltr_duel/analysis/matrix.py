@@ -41,7 +41,7 @@ def plot_preferences(matrix: PreferenceMatrix, ax: Axes | None = None, *, title:
     unknown = np.abs(p - 0.5) <= 2 * matrix.standard_error[np.ix_(order, order)]
     if not title:
         best = f"★ Condorcet winner: {winner}" + f"; strongest rival: {matrix.names[order[rival]]}" * (size > 1)
-        title = (best if winner else "no Condorcet winner") + f"\n{origin(matrix)}".rstrip()
+        title = (best if winner else "no Condorcet winner") + f"\n{origin(matrix.provenance)}".rstrip()
     inches = float(np.clip(2.5 + 0.16 * size, 5.5, 8.0))
     ax = prepared_axes(ax, inches + 1.2, inches, title)
     ax.grid(visible=False)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -43,9 +44,8 @@ def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
     return pd.DataFrame(texts).iloc[list(order[:rows])].reset_index(drop=True)
 
 
-def origin(matrix: PreferenceMatrix) -> str:
-    """Return the corpus and the click model of an estimate, as in 'MQ2008/Fold1, navigational clicks'; else ""."""
-    about = matrix.provenance
+def origin(about: Mapping[str, Any]) -> str:
+    """Return the corpus and the click model of a provenance, as in 'MQ2008/Fold1, navigational clicks'; else ""."""
     users = f"{about['clicks']} clicks" if "clicks" in about else ""
     return ", ".join(filter(None, [str(about.get("corpus", "")), users]))
 

@@ -60,7 +60,7 @@ def _section(made: Made) -> dict[str, Any]:
         "heading": f"{described['number']}: {described['title']}",
         "shows": described["shows"],
         "png": png,
-        "table": made.frame.map(lambda cell: f"{cell:.4g}" if isinstance(cell, float) else cell).fillna(""),
+        "table": made.frame.map("{:.4g}".format, na_action="ignore").fillna(""),
         "facts": {
             "Setting": described["setting"],
             "Data": _sources(about),

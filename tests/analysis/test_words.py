@@ -104,7 +104,7 @@ def test_a_page_says_how_simulated_users_compared_sets_and_escapes_names(tmp_pat
 def test_pages_break_no_number_option_or_name_within_a_word(tmp_path):
     body = "{% from 'macros.html' import paragraphs, table %}{{ paragraphs(lines) }}{{ table(frame) }}"
     (tmp_path / "mine.html").write_text("{% extends 'page.html' %}{% block main %}" + body + "{% endblock %}")
-    frame = pd.DataFrame({"pair": ["stays_strong/team"], "within": ["-0.1 +0.2"]})
+    frame = pd.DataFrame({"pair": ["stays_strong/team"], "within": ["-0.1 to +0.2"]})
     page = analysis.render_page(tmp_path / "mine.html", title="", lines=["p = 2.6e-06; a well-known -3"], frame=frame)
     assert '<p>p = <span class="number">2.6e-06;</span> a well-known -3</p>' in page
     assert "stays_<wbr>strong/<wbr>team" in page and ">-0.1 to\n+0.2<" in page

@@ -119,7 +119,7 @@ def test_simulated_users_answer_by_a_matrix_of_their_own_or_of_a_file(ltr_duel, 
     users = ("--users", corpus, "--rankers", "features:1,4", "--clicks", "perfect")
     words, out = ("--policy", "rucb", *FEW, "--out", tmp_path / "out"), tmp_path / "out" / "results.parquet"
     answer = ltr_duel("simulate", *users, "--comparisons", 200, *words)
-    assert "constant within each query in small: 4; --ties alone orders the documents" in answer.err
+    assert "constant within each query in small: 4; as rankers they order documents by --ties alone" in answer.err
     own, matrix = pd.read_parquet(out), tmp_path / "m.parquet"
     succeed("prefs", "estimate", corpus, *users[2:], "--comparisons", 200, "--out", matrix)
     succeed("simulate", matrix, *users, *words, "--overwrite")

@@ -59,7 +59,7 @@ clean:
 $(VENV)/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "ltr_duel needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 2; }
-	@echo "Installing ltr_duel and its dependencies into $(VENV), about 50 packages; this takes a minute."
+	@echo "Installing ltr_duel and its dependencies into $(VENV), about 40 packages; this takes a minute."
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@

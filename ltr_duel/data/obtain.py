@@ -99,7 +99,6 @@ def _part_to_read(folder: Path, corpus: Corpus) -> Path:
 def download(corpus: Corpus, urls: Sequence[str], folder: Path) -> Path:
     """Download the archive, unless it was downloaded before; its addresses are tried in order."""
     import pooch
-    from requests import RequestException
 
     manually = f"{corpus.obtain}; then: --accept-terms --archive {corpus.archive}"
     if not urls:
@@ -112,7 +111,7 @@ def download(corpus: Corpus, urls: Sequence[str], folder: Path) -> Path:
             transfer = pooch.HTTPDownloader(progressbar=bar, chunk_size=2**20, timeout=30)
             try:
                 return Path(files.fetch(corpus.archive, downloader=transfer))
-            except (RequestException, ValueError) as error:  # ValueError: another digest
+            except (OSError, ValueError) as error:  # OSError: of the network too; ValueError: another digest
                 failures.append(f"{url}: {' '.join(str(error).split())}")
     raise InputError(f"{corpus.archive} could not be downloaded; {'; '.join(failures)}. To do it manually: {manually}")
 

@@ -169,6 +169,7 @@ def test_files_come_out_under_their_names_and_none_leaves_the_folder(pack, tmp_p
         (tarred({"x": np.random.default_rng(0).bytes(100_000)})[:50_000], "damaged or cut short"),
         (b"Rar!\x1a\x07\x00", "one of these programs must be installed: unrar, unar, 7z, bsdtar"),
     ],
+    ids=["empty", "zip", "tar", "rar"],  # the bytes contain the time
 )
 def test_a_wrong_archive_is_refused_and_leaves_nothing(data, what, monkeypatch):
     monkeypatch.setattr("shutil.which", lambda name: None)

@@ -215,12 +215,8 @@ def plot_advice(advice: Advice) -> Axes:
     for number, result in enumerate(advice.shown):
         curve, colour = result.worlds[model].curve, COLOURS[number]
         style: dict[str, Any] = {"color": colour, "linestyle": DASHES[number], "lw": 1.3 if number else 2.2}
-        ax.plot(
-            advice.times,
-            [point.value for point in curve],
-            label=f"{result.candidate}\n({result.worlds[model].runs} runs)",
-            **style,
-        )
+        style["label"] = f"{result.candidate}\n({result.worlds[model].runs} runs)"
+        ax.plot(advice.times, [point.value for point in curve], **style)
         if number == 0:
             low, high = [point.low for point in curve], [point.high for point in curve]
             ax.fill_between(advice.times, low, high, color=colour, alpha=0.2, lw=0)

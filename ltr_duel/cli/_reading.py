@@ -148,10 +148,7 @@ def _notes(dataset: data.Dataset, rankings: rankers.Rankings) -> Iterator[str]:
     """Yield notes on features without an order, and on rankers and corpora that lack documents of each other."""
     for names, use in (
         (rankings.left_out, "left out of the rankers (--keep-constant keeps them)"),
-        (
-            set(rankers.constant_features(dataset)) & set(rankings.names),
-            "as rankers they order documents by --ties alone",
-        ),
+        (set(rankers.constant_features(dataset)) & set(rankings.names), "they rank by --ties alone"),
     ):
         if columns := sorted(dataset.feature_names.index(name) for name in names):
             labels = errors.listed([column_label(dataset, column) for column in columns])

@@ -55,7 +55,7 @@ def plot_preferences(matrix: PreferenceMatrix, ax: Axes | None = None, *, title:
         cmap="RdBu", norm=TwoSlopeNorm(0.5, 0.5 - reach, 0.5 + reach), interpolation="nearest",
     )  # fmt: skip
     names = [("★ " if matrix.names[k] == winner else "") + matrix.names[k] for k in order]
-    room = ax.get_position().height * ax.figure.get_figheight()
+    room = ax.get_window_extent().height / ax.figure.dpi  # in inches
     step = -(-size // max(int(9 * room), 1))  # of the named rankers: nine lines of this size are an inch
     shown = sorted(
         {k for k in range(0, size, step) if abs(k - rival) >= step or k == 0} | {rival} - set(range(1, step))

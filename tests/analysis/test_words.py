@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from ltr_duel import analysis
-from ltr_duel.analysis.report import render_report, study_answer
+from ltr_duel.analysis.report import render_report
 from ltr_duel.data import make_corpus
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.rankers import feature_rankers
@@ -87,7 +87,6 @@ def test_everything_about_sets_on_a_matrix_names_the_independent_coins(policy, n
     frame = results.to_frame().assign(answers="independent_coins" if named else "matrix", rankers=5)
     drawn = [plot(results) for plot in (analysis.plot_regret, analysis.plot_accuracy, analysis.plot_identification)]
     texts = [" ".join(ax.get_xlabel().split()) for ax in (*drawn, analysis.plot_against_arms(frame))]
-    texts += [" ".join(study_answer(results))]
     texts += [render_report(results, {}, title="x"), results._repr_html_()]
     assert ["independent coins" in text for text in texts] == [named] * len(texts)
 

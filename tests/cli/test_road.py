@@ -32,7 +32,7 @@ def judged(tmp_path):
 def test_the_demo_writes_six_files_and_says_who_won(ltr_duel, corpus, tmp_path):
     answer = ltr_duel("demo", "--data", corpus, "--out", tmp_path / "out", *QUICK)
     assert answer.code == 0 and "constant within each query in small: 4; left out" in answer.err, answer.err
-    for text in ("Condorcet winner: 1.", "rucb: average regret", "mdb: average regret"):
+    for text in ("Condorcet winner: 1.", "average regret, mean ± sd", "\nmdb "):
         assert text in answer.out
     assert all((tmp_path / "out" / name).stat().st_size > 1000 for name in FILES)
     page = (tmp_path / "out" / "report.html").read_text()

@@ -112,7 +112,10 @@ def download(corpus: Corpus, urls: Sequence[str], folder: Path) -> Path:
             try:
                 return Path(files.fetch(corpus.archive, downloader=transfer))
             except (OSError, ValueError) as error:  # OSError: of the network too; ValueError: another digest
-                failures.append(f"{url}: {' '.join(str(error).split())}")
+                cause = getattr((*error.args, None)[0], "reason", None)  # of a failed connection
+                failures.append(f"{url}: {str(cause).rpartition(': ')[2] if cause else ' '.join(str(error).split())}")
+    with suppress(OSError):  # not empty
+        folder.rmdir()
     raise InputError(f"{corpus.archive} could not be downloaded; {'; '.join(failures)}. To do it manually: {manually}")
 
 

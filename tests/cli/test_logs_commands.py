@@ -192,7 +192,7 @@ def test_a_failing_check_is_in_the_answer_and_the_exit_code_of_check(ltr_duel, s
         (["--margin", 0.05], "--margin requires --stop-at"),
     ],
 )
-def test_what_an_option_cannot_do_is_refused(refuse, shop, words, sentence):
+def test_impossible_options_of_compare_are_refused(refuse, shop, words, sentence):
     refuse(sentence, *shop, *words)
 
 

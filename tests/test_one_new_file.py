@@ -16,6 +16,7 @@ import pytest
 
 import ltr_duel
 
+pytestmark = pytest.mark.long
 ROOT = Path(__file__).resolve().parents[1]
 POLICIES = ("novel_one", "novel_two", "novel_three")
 POLICY = '''
@@ -116,7 +117,7 @@ def copy(tmp_path_factory):
     return run
 
 
-def test_the_tests_of_the_copy_pass_for_what_is_new(copy):
+def test_contracts_and_tables_of_the_copy_include_new_components(copy):
     """Contracts and current tables use the registries."""
     found = copy(
         "-m", "pytest", "-vv", "-p", "no:cacheprovider", "-o", "filterwarnings=default",
@@ -129,7 +130,7 @@ def test_the_tests_of_the_copy_pass_for_what_is_new(copy):
     assert "up_to_date" in found
 
 
-def test_the_commands_of_the_copy_know_what_is_new(copy, tmp_path):
+def test_commands_of_the_copy_list_new_components(copy, tmp_path):
     found = copy("-c", COMMANDS, str(tmp_path))
     for name in (*POLICIES, "novel_method", "hasty"):
         assert re.search(rf"^ *{name}(  .*)?$", found, re.M), f"{name} is not listed"

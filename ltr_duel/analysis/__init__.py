@@ -5,7 +5,6 @@ import lazy_loader
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 __all__ = [
     "latex_table",
-    "markdown_table",
     "plot_accuracy",
     "plot_against_arms",
     "plot_facets",

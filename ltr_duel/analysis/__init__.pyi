@@ -4,8 +4,8 @@ from .identification import plot_identification as plot_identification
 from .lines import describe_means as describe_means
 from .lines import drawn_bound as drawn_bound
 from .matrix import plot_preferences as plot_preferences
-from .matrix_words import confidence_sentence as confidence_sentence
 from .matrix_words import equal_words as equal_words
+from .matrix_words import origin as origin
 from .matrix_words import property_lines as property_lines
 from .matrix_words import rankers_table as rankers_table
 from .matrix_words import winner_lines as winner_lines
@@ -19,6 +19,7 @@ from .regret import BOUND as BOUND
 from .regret import plot_against_arms as plot_against_arms
 from .regret import plot_facets as plot_facets
 from .regret import plot_regret as plot_regret
+from .report import in_words as in_words
 from .report import save_study as save_study
 from .style import BOUND_COLOUR as BOUND_COLOUR
 from .style import COLOURS as COLOURS

@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import TwoSlopeNorm
 
+from ltr_duel.analysis.matrix_words import origin
 from ltr_duel.analysis.style import prepared_axes
 from ltr_duel.core import arguments
 from ltr_duel.preferences import PreferenceMatrix
@@ -33,16 +34,14 @@ def plot_preferences(matrix: PreferenceMatrix, ax: Axes | None = None, *, title:
     '★ Condorcet winner: A; strongest rival: D'
     """
     arguments.require_type("the matrix", matrix, PreferenceMatrix)
-    size, winner, about = len(matrix), matrix.condorcet_winner, matrix.provenance
+    size, winner = len(matrix), matrix.condorcet_winner
     order = matrix.copeland_order
     p = matrix.p[np.ix_(order, order)]
     rival = 1 + int(p[0, 1:].argmin()) if size > 1 else 0  # of the winner, which is the first
     unknown = np.abs(p - 0.5) <= 2 * matrix.standard_error[np.ix_(order, order)]
     if not title:
-        users = f"{about['clicks']} clicks" if "clicks" in about else ""
-        origin = ", ".join(str(fact) for fact in (about.get("corpus"), users) if fact)
         best = f"★ Condorcet winner: {winner}" + f"; strongest rival: {matrix.names[order[rival]]}" * (size > 1)
-        title = (best if winner else "no Condorcet winner") + f"\n{origin}".rstrip()
+        title = (best if winner else "no Condorcet winner") + f"\n{origin(matrix)}".rstrip()
     inches = float(np.clip(2.5 + 0.16 * size, 5.5, 8.0))
     ax = prepared_axes(ax, inches + 1.2, inches, title)
     ax.grid(visible=False)

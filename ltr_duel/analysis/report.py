@@ -8,13 +8,13 @@ from typing import Any
 
 from ltr_duel.analysis.html import render_page
 from ltr_duel.analysis.matrix import plot_preferences
-from ltr_duel.analysis.matrix_words import rankers_table, winner_sentence
+from ltr_duel.analysis.matrix_words import rankers_table, winner_lines
 from ltr_duel.analysis.regret import plot_regret
 from ltr_duel.analysis.style import png_bytes, save_figure
 from ltr_duel.analysis.tables import IDENTIFIED, policies_table, spread_sentence
 from ltr_duel.bandits import named_policy
 from ltr_duel.core import arguments, columns, files, several
-from ltr_duel.preferences import lower_bound, save_preferences
+from ltr_duel.preferences import save_preferences
 from ltr_duel.simulation import COINS_NOTE, INDEPENDENT_COINS, Results
 
 _TEMPLATE = Path(__file__).parent / "templates" / "study.html"
@@ -46,7 +46,7 @@ def save_study(results: Results, folder: str | Path, *, title: str, notes: Seque
 
 def study_answer(results: Results) -> list[str]:
     """Return sentences on the winner, its margin and the regret of each policy."""
-    lines, decided = [winner_sentence(results.matrix)], results.matrix.condorcet_winner is not None
+    lines, decided = [*filter(None, winner_lines(results.matrix))], results.matrix.condorcet_winner is not None
     label = columns.regret_label(columns.regret_column("average" if decided else "copeland"))
     for row, accuracy in zip(results.summary().to_dict("records"), results.final()["accuracy"], strict=True):
         runs, digits = row["runs"], 0 if row["sd"] >= _LARGE_SD else 1
@@ -60,9 +60,7 @@ def study_answer(results: Results) -> list[str]:
 def render_report(results: Results, pictures: Mapping[str, bytes], *, title: str, notes: Sequence[str] = ()) -> str:
     """Return a self-contained HTML page of a study: answer, tables, pictures by their captions, and settings."""
     matrix, policies, key = results.matrix, policies_table(results), results.runs[0].key
-    bound, of_estimate = lower_bound(matrix), " (of the estimate)" if matrix.standard_error.any() else ""
     size = [several(len(matrix), "ranker"), several(len(results.policies), "policy"), several(len(results.runs), "run")]
-    limit = f"; asymptotic lower bound for pairwise policies{of_estimate}: {bound or 0:.4g} ln T"
     settings = {
         **matrix.provenance,
         "horizon": f"{key.horizon:,}",
@@ -74,13 +72,13 @@ def render_report(results: Results, pictures: Mapping[str, bytes], *, title: str
     return render_page(
         _TEMPLATE,
         title=title,
-        subtitle=", ".join(size) + limit * (bound is not None),
+        subtitle=", ".join(size),
         answer=study_answer(results),
         policies=policies,
         pictures=list(pictures.items()),
         rankers=rankers_table(matrix),
         notes=[spread_sentence(policies), *[_IDENTIFICATION] * (IDENTIFIED in policies), *results.notes, *notes],
-        settings={name: _in_words(value) for name, value in settings.items()},
+        settings={name: in_words(value) for name, value in settings.items()},
     )
 
 
@@ -92,7 +90,8 @@ def _comparison_of_sets(results: Results) -> dict[str, str]:
     return {"sets are compared by": ", ".join(methods)} if methods else {}
 
 
-def _in_words(value: Any) -> Any:
+def in_words(value: Any) -> Any:
+    """Return a setting without the brackets and quotes of lists and mappings."""
     if isinstance(value, Mapping):
         value = [f"{name} {entry}" for name, entry in value.items()]
     return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else value

@@ -122,11 +122,9 @@ def save_comparison(
     from ltr_duel.analysis import png_bytes, render_page  # imports matplotlib, which text reports do not need
     from ltr_duel.logs.plots import plot_comparison
 
-    about, table = comparison.provenance, comparison_table(comparison, decision)
+    about, table, lines = comparison.provenance, comparison_table(comparison, decision), comparison_lines(comparison)
     names = list(dict.fromkeys([*" > ".join(table["pair"]).split(" > "), *comparison.names]))
     headline, _, rest = decision.sentence.partition(". ")
-    if not headline.startswith(tuple(names)):
-        headline = headline[:1].upper() + headline[1:]
     picture = b""
     if comparison.looks:
         stop_at = decision.confidence if decision.every_look else None
@@ -134,8 +132,9 @@ def save_comparison(
     page = render_page(
         _TEMPLATE,
         title=f"Comparison of {', '.join(names[:4])}{' ...' if len(names) > 4 else ''}",
-        lines=comparison_lines(comparison),
-        headline=headline + "." * bool(rest),
+        facts=[line for line in lines if not line.startswith("note: ")],
+        notes=[line.removeprefix("note: ") for line in lines if line.startswith("note: ")],
+        headline=headline[:1].upper() + headline[1:] + "." * bool(rest),
         answer=[*filter(None, [rest]), *decision.notes],
         comparison=comparison,
         decision=decision,

@@ -163,7 +163,7 @@ SYNTHETIC = (*UTILITY_SETS, *UTILITY_FAMILIES, *(name for name in FAMILIES if na
 
 
 def synthetic_preferences(name: str) -> PreferenceMatrix:
-    """Return the matrix of this name; `SYNTHETIC` has the names.
+    """Return a matrix of a paper (``2good4poor``) or of a family (``equal_gaps``); an unknown name lists all names.
 
     Parameters
     ----------

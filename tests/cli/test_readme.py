@@ -62,7 +62,7 @@ def test_python_and_command_line_of_the_readme_are_the_same_experiment(succeed, 
 
 
 @pytest.mark.long
-def test_everything_runs_as_printed(succeed, tmp_path, monkeypatch):
+def test_the_readme_runs_as_printed(succeed, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     commands = [line for kind, body in BLOCKS if kind != "python" for line in body.splitlines()]
     for body in (body for kind, body in BLOCKS if kind == "python"):
@@ -74,7 +74,7 @@ def test_everything_runs_as_printed(succeed, tmp_path, monkeypatch):
     assert left <= {path.name for path in tmp_path.iterdir()}
 
 
-def test_the_targets_and_commands_that_it_names_are_there(succeed):
+def test_the_make_targets_and_commands_of_the_readme_exist(succeed):
     targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.M)
     assert set(re.findall(r"\bmake ([\w-]+)", TEXT)) <= set(targets)
     names = set(re.findall(r"[`^\n]ltr-duel ([\w-]+)", TEXT))
@@ -83,7 +83,7 @@ def test_the_targets_and_commands_that_it_names_are_there(succeed):
         succeed(name, "--help")
 
 
-def test_links_and_pictures_are_there_and_the_picture_is_small():
+def test_links_of_the_readme_exist_and_its_picture_is_small():
     links = {link.partition("#")[0] for link in re.findall(r"\]\(([^)]+)\)", TEXT) if "://" not in link}
     assert links and not [link for link in links if not (ROOT / link).exists()]
     assert (ROOT / "docs" / "readme.png").stat().st_size < 150_000

@@ -54,6 +54,7 @@ def test_the_demo_runs_on_judgements_and_runs(ltr_duel, judged, tmp_path):
     assert f"{data}: 2 queries, 6 documents (judged" in answer.err
 
 
+@pytest.mark.long
 def test_the_demo_runs_on_real_corpora(succeed, real_data, tmp_path):
     for name in ("MQ2008/Fold1", "NP2004/Fold1", "MSLR_sample/WEB30K_Fold1_vali_head18q.txt.gz"):
         succeed("demo", "--data", real_data / name, "--out", tmp_path, "--comparisons", 100, *FEW, "--overwrite")

@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from ltr_duel.bandits import POLICIES
 from ltr_duel.cli._words import declared_names
 from ltr_duel.interleaving import METHODS
@@ -33,6 +35,7 @@ def test_completion_loads_no_compiler():
     assert python(script).stdout == "['rucb'] []\n"
 
 
+@pytest.mark.long
 def test_a_command_says_once_that_it_compiles(tmp_path):
     script = "import ltr_duel.cli.main; from ltr_duel.core import coin, random_below, stream\n"
     script += "coin(stream(0)); random_below(6, stream(0))"
@@ -57,8 +60,8 @@ def test_a_small_simulate_loads_what_it_needs_and_ends_at_once(tmp_path):
     save_preferences(synthetic_preferences("arithmetic"), tmp_path / "matrix.csv")
     modules, collections, frozen = json.loads(python(SMALL, tmp_path).stdout.splitlines()[-1])
     assert (tmp_path / "out" / "regret.png").stat().st_size and "matplotlib.figure" in modules
-    unused = {"asyncio", "joblib", "matplotlib.pyplot", "sklearn", "scipy.optimize", "scipy.stats"}
-    assert unused & set(modules) <= set(python(OTHERS).stdout.split())
+    loaded = {"asyncio", "joblib", "matplotlib.pyplot", "sklearn", "scipy.optimize", "scipy.stats"} & set(modules)
+    assert not loaded or loaded <= set(python(OTHERS).stdout.split())
     assert collections < 200  # 56 if the policy must be compiled; 513 with Python's threshold and cached code
     assert frozen > 100_000  # frozen objects are not scanned when Python shuts down
 

@@ -39,7 +39,10 @@ def saved(tmp_path, found, stop_at=None, **more):
 def test_the_page_begins_with_the_verdict_and_folds_the_checks_that_passed(tmp_path):
     found = compare_log(fair(tmp_path / "log.jsonl"))
     text, decision = saved(tmp_path, found, 0.95)
-    order = [text.index(part) for part in ("Stop: old wins.", "log.jsonl: 600 impressions", "Is the experiment sound?")]
+    order = [
+        text.index(part)
+        for part in ("Stop: ranker old wins.", "log.jsonl: 600 impressions", "Is the experiment sound?")
+    ]
     assert order == sorted(order)
     passed = sum(one.verdict == "sound" for one in check_log(fair(tmp_path / "log.jsonl")))
     assert f"Is the experiment sound? {passed} checks passed" in text

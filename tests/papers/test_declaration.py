@@ -79,7 +79,7 @@ def test_a_problem_is_declared_once_and_used_with_other_settings(write, tmp_path
         (("def rucb_figure_4", "def f(x)\ndef rucb_figure_4"), ["rucb.py, line 6: expected ':'"]),
     ],
 )
-def test_a_mistake_is_answered_by_one_sentence(write, change, words):
+def test_a_mistake_in_a_figure_file_is_answered_by_one_sentence(write, change, words):
     assert change[0] in FIGURE
     with pytest.raises(InputError) as caught:
         write(FIGURE.replace(*change, 1))

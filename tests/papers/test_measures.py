@@ -66,16 +66,18 @@ def test_an_order_within_noise_leaves_every_share_open(published):
     assert set(table.loc[table["item"] == "total order", "high"]) == {1.0}
 
 
-def test_gammas_of_random_subsets_and_the_percentile_of_a_printed_one(published):
+def test_gammas_of_random_subsets_and_the_percentile_of_a_printed_one(published, monkeypatch):
+    monkeypatch.setattr("ltr_duel.papers.measures._WORLDS", 19)
+    monkeypatch.setattr("ltr_duel.papers.measures._FEW_SUBSETS", 9)
     matrix = random_preferences(9, seed=4)
-    drawn = [gamma_rucb(random_condorcet_subset(matrix, 4, seed=k)) for k in range(50)]
+    drawn = [gamma_rucb(random_condorcet_subset(matrix, 4, seed=k)) for k in range(10)]
     printed = float(np.quantile(drawn, 0.3)) + 1e-9
-    table = subset_gammas(found=published(matrix), jobs=1, printed={"4": printed}, subsets=50)
+    table = subset_gammas(found=published(matrix), jobs=1, printed={"4": printed}, subsets=10)
     four = table[(table["item"] == "gamma") & (table["rankers"] == 4)].iloc[0]
     assert (four["value"], four["low"], four["high"]) == pytest.approx((np.median(drawn), min(drawn), max(drawn)))
     assert four["percentile"] == pytest.approx(100 * np.mean(np.array(drawn) <= printed))
     assert values(table)["comparisons of each pair"] == 10_000
-    assert 0.01 <= values(table)["p of strong transitivity"] <= 1
+    assert 0.05 <= values(table)["p of strong transitivity"] <= 1
 
 
 def test_the_published_64_arms_rest_on_6248_comparisons_of_each_pair(real_data):

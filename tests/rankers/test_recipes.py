@@ -38,6 +38,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.long
 def test_lambdamart_beats_the_features_of_mq2008_under_all_click_models(folder, real_data):
     (folder / "MQ2008").symlink_to(real_data / "MQ2008")
     known: dict = {}
@@ -56,7 +57,7 @@ def test_labels_from_clicks_train_a_model_that_beats_the_features(folder, real_d
     assert ranks[0] == "model" and known["shown"].mean() > 0.5
 
 
-def test_two_runs_of_a_search_engine(folder):
+def test_recipe_of_two_runs_of_a_search_engine(folder):
     qrels, runs = frames()
     (folder / "qrels.txt").write_text("".join(f"{r.qid} 0 {r.docno} {r.label}\n" for r in qrels.itertuples()))
     texts = {
@@ -71,7 +72,7 @@ def test_two_runs_of_a_search_engine(folder):
     assert known["table"]["ranker"].tolist()[:2] == ["bm25", "dense"]
 
 
-def test_frames_of_pyterrier(folder):
+def test_recipe_of_pyterrier_frames(folder):
     qrels, runs = frames()
     known = {"qrels": qrels, **runs}
     exec(recipe("Recipe: PyTerrier"), known)
@@ -79,7 +80,7 @@ def test_frames_of_pyterrier(folder):
     assert known["rankings"].provenance["corpus"] == "my collection"
 
 
-def test_fitted_models_and_functions():
+def test_recipe_of_fitted_models_and_functions():
     known: dict = {}
     exec(recipe("Models"), known)
     assert known["rankings"].names == ("linear", "sum", "feature 4")

@@ -50,9 +50,9 @@ def chosen_styles(drawn: Iterable[str], choices: LineChoices) -> dict[str, LineS
         raise errors.unknown_name("choice", min(unknown), LineChoices.__annotations__)
     among, order = choices.get("among", ()), choices.get("order", ())
     colors, labels = choices.get("colors", {}), choices.get("labels", {})
-    for word, choice in (("colors", colors), ("labels", labels)):
-        if not isinstance(choice, Mapping):
-            raise InputError(f"{word} must be a dictionary, such as {{'rucb': 'red'}}, not {errors.shown(choice)}")
+    for word, given in (("colors", colors), ("labels", labels)):
+        if not isinstance(given, Mapping):
+            raise InputError(f"{word} must be a dictionary, such as {{'rucb': 'red'}}, not {errors.shown(given)}")
     names = list(dict.fromkeys(map(str, drawn)))
     for name in (*colors, *labels, *order):
         if name not in names and name not in among:
@@ -97,8 +97,8 @@ def label_x(ax: Axes, label: str, frame: pd.DataFrame, column: str = "") -> None
     measured = not column or columns.regret_name(column) in MEASURED
     error = 0.0 if measured or columns.REFERENCE_ERROR not in frame else frame[columns.REFERENCE_ERROR].max()
     if error != 0:
-        measurable = column == columns.REGRET and error > 0
-        size = f"up to ± {error:,.{int(error < 10)}f} (standard error)" if measurable else "not known"
+        known = column == columns.REGRET and error > 0
+        size = f"up to ± {error:,.{int(error < 10)}f} (standard error)" if known else "not known"
         remarks.append(f"matrix error: {size}")
     below = "\n".join(wrapped(ax, remark, float(ax.xaxis.label.get_fontsize())) for remark in remarks).split("\n")
     ax.set_xlabel("\n".join(dict.fromkeys([*label.split("\n"), *ax.get_xlabel().split("\n")[1:], *below])).rstrip())
@@ -174,14 +174,13 @@ def draw_lines(
         if banded and len(points) == 1:
             ax.vlines(points[x], points["low"], points["high"], color=style.color, lw=1, zorder=1.9)
         elif banded and (points["high"] > points["low"]).any():
-            low = points["low"].where(points["low"] > 0)
-            ax.fill_between(points[x], low, points["high"], color=style.color, alpha=0.18, lw=0)
+            ax.fill_between(points[x], points["low"], points["high"], color=style.color, alpha=0.18, lw=0)
     ax.set(xscale="log" if "x" in log else "linear", yscale="log" if "y" in log else "linear")
     for axis in (axis for axis, name in ((ax.xaxis, "x"), (ax.yaxis, "y")) if name not in log):
         axis.set_major_formatter("{x:,.10g}")
     if "x" in log:  # labels between powers of ten would touch each other
         ax.xaxis.set_minor_formatter("")
     if "y" in log and len(table):
-        low = table["low"] if spread != "sd" else table["mean"]
+        low = table["mean" if spread in ("sd", "standard error") else "low"]  # these bands may end near zero
         ax.set_ylim(low[low > 0].min() / 1.5, table["high"].max() * 1.8)
     return table

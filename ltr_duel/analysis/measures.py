@@ -12,6 +12,8 @@ from ltr_duel.analysis.style import BOUND_COLOUR, add_legend, prepared_axes, req
 from ltr_duel.core import columns
 from ltr_duel.simulation import averaged
 
+_MOST_BANDS = 4
+
 
 def plot_sensitivity(
     frame: pd.DataFrame,
@@ -21,7 +23,9 @@ def plot_sensitivity(
     accuracy: float = 0.95,
     **choices: Unpack[LineChoices],
 ) -> Axes:
-    """Plot how often each method names the better of two rankers: means over pairs, with two standard errors.
+    """Plot how often each method names the better of two rankers: means over pairs.
+
+    Up to four methods have bands of two standard errors over pairs; more bands would hide each other.
 
     Parameters
     ----------
@@ -41,13 +45,14 @@ def plot_sensitivity(
     require_table(frame, columns.METHOD, "better", "worse", "impressions", "accuracy")
     ax = prepared_axes(ax, 7.8, 4.6, title, width := choices.get("width", ""))
     table = frame.drop(columns=columns.POLICY, errors="ignore").rename(columns={columns.METHOD: columns.POLICY})
-    table = averaged(table, [columns.POLICY, "impressions"], "accuracy", "standard error")
-    draw_lines(ax, table, "impressions", choices=choices, spread="standard error", log="x", separate=())
+    spread = "standard error" if table[columns.POLICY].nunique() <= _MOST_BANDS else "none"
+    table = averaged(table, [columns.POLICY, "impressions"], "accuracy", spread)
+    draw_lines(ax, table, "impressions", choices=choices, spread=spread, log="x", separate=())
     ax.axhline(accuracy, color=BOUND_COLOUR, lw=1, ls=(0, (1, 1)))
     at_left = ax.get_yaxis_transform()
     ax.text(0.005, accuracy, f"{accuracy:.0%}", transform=at_left, va="bottom", fontsize=8, color=BOUND_COLOUR)
     ax.set_ylim(top=min(1.03, ax.get_ylim()[1]))
-    ax.set_xlabel("impressions (band: two standard errors over pairs)")
+    ax.set_xlabel("impressions" + " (band: two standard errors over pairs)" * (spread != "none"))
     ax.set_ylabel("share of repetitions that\nname the better ranker")
     ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     add_legend(ax, paper=width)

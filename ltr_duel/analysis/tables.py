@@ -135,7 +135,7 @@ def latex_table(frame: pd.DataFrame, *, caption: str = "", label: str = "", note
     """
     arguments.require_type("the table", frame, pd.DataFrame)
     cells = frame.map(lambda cell: _number(cell, ".4g") if isinstance(cell, float) else str(cell))
-    numeric = [all(re.fullmatch(r"[-+<\d.,e± ]*", cell) for cell in cells[name]) for name in cells]
+    numeric = [all(re.fullmatch(rf"[-+<\d.,e± ]*|{_UNKNOWN}", cell) for cell in cells[name]) for name in cells]
     text = cells.map(_escaped).rename(columns=lambda name: _escaped(str(name))).style.hide(axis="index").to_latex(
         column_format="".join("r" if right else "l" for right in numeric), hrules=True,
         caption=_escaped(caption) or None, label=label or None,

@@ -55,7 +55,7 @@ def _row(comparison: Comparison, decision: Decision, k: int) -> dict[str, str]:
 
 
 def _ends(low: float, high: float) -> str:
-    return f"{low:+z.4f} {high:+z.4f}"
+    return f"{low:+z.4f} to {high:+z.4f}"
 
 
 def _p(value: float) -> str:

@@ -24,16 +24,16 @@ Credit = Callable[[list[list[int]], list[int], list[int], list[int]], Any]
 _PARTS = "Params State init draw_pair credit_pair draw_slate credit_slate draw credit find_contributors draw_mirrored"
 
 
-def register(page: str, **about: Any) -> Method:
+def register(module: str, **facts: Any) -> Method:
     """Register the comparison method that a module defines.
 
     Parameters
     ----------
-    page : str
+    module : str
         The ``__name__`` of the module. The module contains either the parts of the method (``Params``, ``State``,
         ``init``, ``draw_pair``, ``credit_pair``, ``draw_slate``, ``credit_slate``, ``find_contributors`` and
         ``draw_mirrored``), or ``draw`` and ``credit`` as for `method_from_functions`.
-    **about
+    **facts
         The other parameters of `Method`, or parts in place of the module's; the default of ``name`` is the name of the
         file. ``slates=False`` declares that ``draw`` and ``credit`` compare two rankers only.
 
@@ -53,7 +53,7 @@ def register(page: str, **about: Any) -> Method:
     >>> callable(register)
     True
     """
-    given = {name.lower(): part for name, part in components.page_parts(page, _PARTS.split()).items()} | about
+    given = {name.lower(): part for name, part in components.module_parts(module, _PARTS.split()).items()} | facts
     if "draw" in given and "credit" in given:
         return METHODS.add(method_from_functions(**given))
     if "state" not in given or "init" not in given:

@@ -17,13 +17,13 @@ from ltr_duel.core import InputError, errors
 _MOST_NOTES = 8
 _READ_OPTIONS = ("dialect", "features", "first_id", "fill", "omitted", "labels", "unlabelled")
 RANKER_WORDS = {
-    "features": "each feature; features that are constant in every query only with --keep-constant",
+    "features": "each feature that is not constant in every query (see --keep-constant)",
     "features:1,5": "these features, by number",
     "run:FILE": "a TREC run",
     "lightgbm:FILE": "a LightGBM model, as text",
     "xgboost:FILE": "an XGBoost model, as JSON",
     "onnx:FILE": "an ONNX model",
-    "scores:FILE": "a table with a score for each query and document, one ranker for each column",
+    "scores:FILE": "a table of scores of documents, a ranker for each column",
 }
 
 
@@ -148,7 +148,7 @@ def _notes(dataset: data.Dataset, rankings: rankers.Rankings) -> Iterator[str]:
     """Yield notes on features without an order, and on rankers and corpora that lack documents of each other."""
     for names, use in (
         (rankings.left_out, "left out of the rankers (--keep-constant keeps them)"),
-        (set(rankers.constant_features(dataset)) & set(rankings.names), "--ties alone orders the documents"),
+        (set(rankers.constant_features(dataset)) & set(rankings.names), "they rank by --ties alone"),
     ):
         if columns := sorted(dataset.feature_names.index(name) for name in names):
             labels = errors.listed([column_label(dataset, column) for column in columns])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import textwrap
 from pathlib import Path
 
@@ -13,8 +14,6 @@ from ltr_duel.cli._options import CONTINUED_FOLDER, FOLDER, option
 from ltr_duel.cli._words import Command
 from ltr_duel.core import InputError, errors
 from ltr_duel.experiment import duration
-
-_WIDTH = 100  # characters in a line of the output
 
 
 @click.command(cls=Command)
@@ -69,4 +68,4 @@ def command(
 
 
 def _print_wrapped(text: str) -> None:
-    click.echo(textwrap.fill(text, _WIDTH, subsequent_indent="      "))
+    click.echo(textwrap.fill(text, shutil.get_terminal_size((100, 24)).columns, subsequent_indent="      "))

@@ -113,7 +113,8 @@ def curves(frame: pd.DataFrame, facts: Mapping[str, Any]) -> Figure:
     """Draw values against the number of rankers, with a line for each item (Zoghi et al. 2014, Figure 5)."""
     figure, axes = _grid(1, height=3.8)
     ax = axes[0, 0]
-    for number, (item, rows) in enumerate(frame.dropna(subset=["value"]).groupby("item", sort=False)):
+    lines = frame.dropna(subset=["value"]).groupby("item", sort=False).filter(lambda rows: len(rows) > 1)
+    for number, (item, rows) in enumerate(lines.groupby("item", sort=False)):
         style: dict[str, Any] = {"color": COLOURS[number % len(COLOURS)], "ls": DASHES[number % len(DASHES)]}
         ax.plot(rows[col.RANKERS], rows["value"], label=str(item), marker="o", ms=3, lw=1.6, **style)
         ax.fill_between(rows[col.RANKERS], rows["low"], rows["high"], color=style["color"], alpha=0.12, lw=0)

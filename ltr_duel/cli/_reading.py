@@ -153,20 +153,20 @@ def _notes(dataset: data.Dataset, rankings: rankers.Rankings) -> Iterator[str]:
         if columns := sorted(dataset.feature_names.index(name) for name in names):
             labels = errors.listed([column_label(dataset, column) for column in columns])
             yield f"constant within each query in {dataset.name}: {labels}; {use}"
-    for name, about in rankings.provenance.get("rankers", {}).items():
-        queries, retrieved = about.get("queries", dataset.n_queries), about.get("retrieved", dataset.n_docs)
+    for name, facts in rankings.provenance.get("rankers", {}).items():
+        queries, retrieved = facts.get("queries", dataset.n_queries), facts.get("retrieved", dataset.n_docs)
         if retrieved < dataset.n_docs:
             yield (
                 f"{name}: has documents for {queries:,} of {dataset.n_queries:,} queries, {retrieved:,} of"
                 f" {dataset.n_docs:,} documents; the others follow in the order of --ties"
             )
-        if about.get("equal_scores"):
+        if facts.get("equal_scores"):
             yield f"{name}: the scores of each query are equal, {retrieved:,} in all; --ties alone orders them"
-        if "note" in about:
-            yield f"{name}: {about['note']}"
-        unknown = [f"{about[key]:,} {key[8:]}" for key in about if key.startswith("unknown_") and about[key]]
+        if "note" in facts:
+            yield f"{name}: {facts['note']}"
+        unknown = [f"{facts[key]:,} {key[8:]}" for key in facts if key.startswith("unknown_") and facts[key]]
         if unknown:
-            yield f"{name}: {dataset.name} lacks {' and '.join(unknown)} of {about['file']}; they are left out"
+            yield f"{name}: {dataset.name} lacks {' and '.join(unknown)} of {facts['file']}; they are left out"
 
 
 def column_label(dataset: data.Dataset, column: int) -> str:

@@ -47,7 +47,7 @@ def command(
     for number, figure in enumerate((figures[name] for name in wanted), 1):
         click.echo(f"[{number}/{len(wanted)}] {figure.line[-1]}", err=True)
         try:
-            made = papers.make_figure(figure, out, scale=scale, root=data, jobs=jobs)
+            result = papers.make_figure(figure, out, scale=scale, root=data, jobs=jobs)
         except InputError as error:
             if len(wanted) == 1:
                 raise
@@ -57,8 +57,8 @@ def command(
             click.echo("the same command resumes from here", err=True)
             raise
         else:
-            click.echo(f"{made.folder}: {duration(made.about['seconds'])}", err=True)
-    chosen_papers = {figures[name].about["paper"] for name in wanted}
+            click.echo(f"{result.folder}: {duration(result.facts['seconds'])}", err=True)
+    chosen_papers = {figures[name].facts["paper"] for name in wanted}
     for page, table in papers.write_pages(figures, papers.read_made(out), out).items():
         if page.stem in chosen_papers:
             click.echo(f"{page}:")

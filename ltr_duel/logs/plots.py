@@ -22,45 +22,14 @@ _EARLY = 0.25  # share of the looks whose intervals may be cut off by the figure
 _GREY = "#6b6b6b"
 
 
-def plot_comparison(
-    comparison: Comparison, *, stop_at: float | None = None, margin: float = 0.0, ax: Axes | None = None
-) -> Axes:
-    """Plot the means of the clearest pairs over time, with the intervals that decide them.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        With ``looks``, by a single outcome.
-    stop_at : float, optional
-        As in `decide`; by default, each interval is valid for one look (but for logs of policies).
-    margin : float
-        The margin, which is shaded if it is positive.
-    ax : Axes, optional
-        Axes to draw on; by default, new axes are created.
-
-    Returns
-    -------
-    Axes
-
-    Raises
-    ------
-    InputError
-        If the comparison has no development over time.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from ltr_duel.logs import compare_log
-    >>> row = {"query": "q", "shown": ["x", "y"], "clicks": [2], "rankers": ["old", "new"], "owners": [0, 1]}
-    >>> log = pd.DataFrame([row | {"impression": k, "user": k, "time": k} for k in range(100)])
-    >>> plot_comparison(compare_log(log)).get_ylabel()
-    'mean outcome'
-    """
+def plot_comparison(comparison: Comparison, stop_at: float | None, margin: float, ax: Axes | None) -> Axes:
+    """Plot the means of the clearest pairs over time, with the intervals that decide them; see `Comparison.plot`."""
     if not comparison.looks:
         raise InputError("this comparison has no development over time: compare with looks=True, by a single outcome")
     ax = prepared_axes(ax, 8, 4.2)
     dated = 0 < comparison.looks[0].time < comparison.looks[-1].time < _DATES
     confidence, ends = stop_at or comparison.confidence, [0.0, margin, -margin]
+    alpha = 0.25 if len(comparison.pairs) <= 2 else 0.12  # bands of three or four pairs overlap
     for k, pair in enumerate(comparison.clearest[:_MOST]):
         looks = [look for look in comparison.looks if len(look.mean) > pair and look.sequences.n[pair] > 0]
         x: list[object] = [datetime.fromtimestamp(look.time, UTC) if dated else look.impressions for look in looks]
@@ -78,7 +47,7 @@ def plot_comparison(
         name = " > ".join(comparison.named_pairs[pair][::sign])
         ax.plot(x, mean, color=COLOURS[k], ls=_DASHES[k], lw=1.6, label=name)  # type: ignore[arg-type]
         narrow = (low > -1) | (high < 1)  # intervals from -1 to 1 would hide the other intervals
-        ax.fill_between(x, low, high, where=narrow, color=COLOURS[k], alpha=0.25, lw=0)  # type: ignore[arg-type]
+        ax.fill_between(x, low, high, where=narrow, color=COLOURS[k], alpha=alpha, lw=0)  # type: ignore[arg-type]
         if narrow[-1]:
             later = slice(int(_EARLY * len(mean)), None)
             ends += [low[later].min(), high[later].max()]

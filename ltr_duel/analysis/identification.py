@@ -67,11 +67,7 @@ def plot_accuracy(
 
 
 def plot_identification(
-    results: Results | pd.DataFrame,
-    ax: Axes | None = None,
-    *,
-    title: str = "",
-    **choices: Unpack[LineChoices],
+    results: Results | pd.DataFrame, ax: Axes | None = None, *, title: str = "", **choices: Unpack[LineChoices]
 ) -> Axes:
     """Plot the identification times of each policy, with a dot for each run and a line at the median.
 

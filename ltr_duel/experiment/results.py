@@ -16,14 +16,7 @@ from ltr_duel.experiment.counts import decode_runs
 from ltr_duel.experiment.runs import COUNTED, Index
 from ltr_duel.experiment.store import Group, Store, Study
 from ltr_duel.preferences import PreferenceMatrix, load_preferences
-from ltr_duel.simulation import (
-    COINS_NOTE,
-    INDEPENDENT_COINS,
-    Results,
-    RunResult,
-    identified,
-    with_correct,
-)
+from ltr_duel.simulation import COINS_NOTE, INDEPENDENT_COINS, Results, RunResult, identified, with_correct
 
 _SHORT = 8  # digits of a digest in a message
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ltr_duel.bandits import POLICIES, Policy, Run, duel, new_recorder, relabelled
+from ltr_duel.bandits import POLICIES, Policy, Run, duel, new_recorder, relabelled, separate
 from ltr_duel.clicks import ClickModel
 from ltr_duel.core import (
     InputError,
@@ -56,6 +56,7 @@ class Record(NamedTuple):
     clicks: IntMatrix  # (rows, top) positions from 0
 
 
+@separate
 class LoggedOracle(NamedTuple):
     """Simulated users whose impressions are recorded."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ltr_duel.bandits import duel, multiduel
+from ltr_duel.bandits import duel, multiduel, separate
 from ltr_duel.clicks import ClickModel, click_model
 from ltr_duel.core import (
     InputError,
@@ -25,6 +25,7 @@ from ltr_duel.simulation.oracle import OracleSource
 USERS_NUMBERS = 1  # version of the random queries and coins (`ltr_duel.core.digest`)
 
 
+@separate
 class UsersOracle(NamedTuple):
     """The data for comparing pairs and for comparing slates, each with separate scratch memory."""
 

@@ -257,7 +257,7 @@ def running_sentence(
     which = f" (still open: {still_open} of {len(pairs)} pairs)" * (len(pairs) > 1)
     if further > _FAR * impressions:
         return f"go on: the decision needs more than {_FAR:,} times the present number of {unit}{which}."
-    until = f" until {winner} wins against all others" * bool(winner and len(pairs) > 1)
+    until = f" until ranker {winner} wins against all others" * bool(winner and len(pairs) > 1)
     more = ", of more queries" * (who == "queries")  # further impressions of the same queries say little
     return f"go on: about {further:,.0f} further {unit}{more}{until}, if the means stay as they are{which}."
 

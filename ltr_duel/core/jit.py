@@ -7,6 +7,7 @@ Kernels are plain Python functions over arrays and NamedTuples of arrays. They a
 from __future__ import annotations
 
 import functools
+import operator
 import sys
 import threading
 from collections.abc import Callable, Mapping
@@ -127,11 +128,18 @@ class Kernel(Generic[P, R]):
         self.py_func = function
         self.modules, self._flags, self._parts = modules, flags, parts
         self._forms: dict[bool, Any] = {}
+        self._direct: Any = None  # the form for Python once a call had no Generators: checks take as long as a call
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the compiled function."""
+        if self._direct is not None and not kwargs:
+            return cast(R, self._direct(*args))
+        given = tuple(map(_addressed, args))
         named = {name: _addressed(value) for name, value in kwargs.items()}
-        return cast(R, self.compiled()(*map(_addressed, args), **named))
+        result = self.compiled()(*given, **named)
+        if not kwargs and all(map(operator.is_, given, args)):
+            self._direct = self.compiled()
+        return cast(R, result)
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         if getattr(sys.modules.get(self.__module__), self.__qualname__, None) is self and self.__module__ != "__main__":
@@ -147,15 +155,20 @@ class Kernel(Generic[P, R]):
         """Return numba's types of arguments, which can be pickled."""
         return tuple(numba.typeof(_addressed(value)) for value in args)
 
-    def compile(self, types: tuple[Any, ...]) -> Any:
+    def compile(self, types: tuple[Any, ...], *, for_python: bool = True) -> Any:
         """Compile the function for arguments of these types, or load it; return numba's type of the result."""
-        dispatcher = self.compiled()
+        dispatcher = self.compiled(for_python=for_python)
         dispatcher.compile(types)
         return dispatcher.nopython_signatures[-1].return_type
 
-    def is_compiled(self, types: tuple[Any, ...]) -> bool:
+    def address(self, types: tuple[Any, ...]) -> int:
+        """Return the address of the code for arguments of these types, for `ltr_duel.core.call_pair`."""
+        self.compile(types, for_python=False)
+        return storage.address_of(self.compiled(for_python=False), types)
+
+    def is_compiled(self, types: tuple[Any, ...], *, for_python: bool = True) -> bool:
         """Return whether code for arguments of these types is in memory or on disk, or will never be on disk."""
-        return storage.is_stored(self.compiled(), types)
+        return storage.is_stored(self.compiled(for_python=for_python), types)
 
     def _form(self, for_python: bool) -> Any:
         options = KERNEL | {name: value for name, value in self._flags.items() if name in INLINED}
@@ -179,6 +192,8 @@ def _addressed(value: Any) -> Any:
     """Return an argument for compiled code: each Generator, also in a tuple, is replaced by its addresses."""
     if isinstance(value, np.random.Generator):
         return borrowed(value)
-    if isinstance(value, tuple) and any(isinstance(part, np.random.Generator) for part in value):
-        return type(value)(*map(_addressed, value))
+    if isinstance(value, tuple):
+        for part in value:
+            if isinstance(part, np.random.Generator):
+                return type(value)(*map(_addressed, value))
     return value

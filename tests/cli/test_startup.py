@@ -33,6 +33,14 @@ def test_completion_loads_no_compiler():
     assert python(script).stdout == "['rucb'] []\n"
 
 
+def test_an_unknown_policy_is_refused_before_the_compiler_is_loaded(tmp_path):
+    script = "import sys; from ltr_duel.cli.main import main\n"
+    script += "try: main('simulate', 'matrix.csv', '--policy', 'rucp:alpha=1')\n"
+    script += "except SystemExit as end: print(end.code, 'numba' in sys.modules, file=sys.stderr)"
+    said, end = python(script, tmp_path).stderr.splitlines()
+    assert "no policy 'rucp'; did you mean 'rucb'" in said and end == "2 False"
+
+
 def test_a_command_says_once_that_it_compiles(tmp_path):
     script = "import ltr_duel.cli.main; from ltr_duel.core import coin, random_below, stream\n"
     script += "coin(stream(0)); random_below(6, stream(0))"

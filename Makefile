@@ -13,15 +13,17 @@ demo: $(VENV)/.installed  ## Install what users need (no development tools), and
 	$(BIN)/ltr-duel demo --out demo --overwrite
 	@echo "Next, in this shell: . $(BIN)/activate; then ltr-duel --help"
 
-test: $(READY)  ## Install the development tools too, compile the policies once, and run all tests except the long ones
+test: $(READY)  ## Install the development tools too, compile the policies once, and run all tests except the long ones (MOST=3: none may take 3 s)
 	$(BIN)/python -m tests.compile_policies
-	$(BIN)/python -m pytest -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder $(if $(MOST),--most-seconds=$(MOST))
 
-test-long: $(READY)  ## Run the tests that take minutes
-	$(BIN)/python -m pytest -m long
+test-long: $(READY)  ## Run the tests that take long, on two processes; about twenty minutes
+	$(BIN)/python -m tests.compile_policies
+	$(BIN)/python -m pytest -m long -n 2
 
-mutants: $(READY)  ## Change 200 lines, one at a time, and check that a test fails each time; about half an hour
-	$(BIN)/python -m tests.mutants
+mutants: $(READY)  ## Change 200 lines, one at a time, and print the changes that no test notices; about an hour
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'cosmic-ray>=8.4'
+	$(BIN)/python tools/mutants.py
 
 bench: $(READY)  ## Measure speed and memory in a quarter of an hour (BENCH='--quick' for fewer rows), and write docs/performance.md
 	$(BIN)/python -m benchmarks $(BENCH)
@@ -59,7 +61,7 @@ clean:
 $(VENV)/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "ltr_duel needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 2; }
-	@echo "Installing ltr_duel and its dependencies into $(VENV), about 50 packages; this takes a minute."
+	@echo "Installing ltr_duel and its dependencies into $(VENV), about 40 packages; this takes a minute."
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@

@@ -22,25 +22,16 @@ gc.set_threshold(50_000, 20, 20)  # else scanning a million objects of libraries
 
 # The slowest files come first: started last, they would keep one process busy while the others are idle.
 LONGEST = (
-    "bandits/test_check.py",
     "experiment/test_run.py",
-    "test_public_api.py",
-    "preferences/test_truth.py",
-    "cli/test_road.py",
-    "logs/test_compare.py",
-    "bandits/test_delayed.py",
-    "interleaving/test_check.py",
-    "logs/test_soundness.py",
-    "cli/test_logs_commands.py",
-    "logs/test_warehouse.py",
-    "test_one_new_file.py",
-    "cli/test_plugin_files.py",
-    "cli/test_ties.py",
-    "site/test_pages.py",
-    "bandits/test_literal.py",
-    "interleaving/test_enumeration.py",
-    "logs/test_coverage.py",
+    "bandits/test_check.py",
     "live/test_counting.py",
+    "bandits/test_literal.py",
+    "cli/test_plugin_files.py",
+    "logs/test_exposures.py",
+    "logs/test_warehouse.py",
+    "interleaving/test_check.py",
+    "bandits/test_plugins.py",
+    "cli/test_logs_commands.py",
 )
 
 

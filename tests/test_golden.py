@@ -10,12 +10,12 @@ ROWS = rows()
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_the_numbers_are_the_ones_that_were_kept(name):
+def test_results_have_the_golden_digests(name):
     found = line_of(ROWS[name]())
     assert found == kept().get(name), (
         f"numbers of {name} changed: raise its numbers version and renew with `python -m tests.golden`"
     )
 
 
-def test_no_digest_is_kept_of_what_is_gone():
+def test_every_golden_digest_belongs_to_a_case():
     assert set(kept()) == set(ROWS)

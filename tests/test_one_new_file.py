@@ -15,7 +15,9 @@ from pathlib import Path
 import pytest
 
 import ltr_duel
+from tests.site.snippets import DOCS, python_code
 
+pytestmark = pytest.mark.long
 ROOT = Path(__file__).resolve().parents[1]
 POLICIES = ("novel_one", "novel_two", "novel_three")
 POLICY = '''
@@ -82,8 +84,7 @@ print(run("simulate", out / "p.parquet", *named, "--horizon", 50, "--repetitions
 
 def example(page: str, marker: str) -> str:
     """Return the Python example of a page of docs/ that contains the marker."""
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / page).read_text(encoding="utf-8"), re.S)
-    return next(block for block in blocks if marker in block)
+    return next(block for block in python_code(DOCS / page) if marker in block)
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +117,7 @@ def copy(tmp_path_factory):
     return run
 
 
-def test_the_tests_of_the_copy_pass_for_what_is_new(copy):
+def test_contracts_and_tables_of_the_copy_include_new_components(copy):
     """Contracts and current tables use the registries."""
     found = copy(
         "-m", "pytest", "-vv", "-p", "no:cacheprovider", "-o", "filterwarnings=default",
@@ -129,7 +130,7 @@ def test_the_tests_of_the_copy_pass_for_what_is_new(copy):
     assert "up_to_date" in found
 
 
-def test_the_commands_of_the_copy_know_what_is_new(copy, tmp_path):
+def test_commands_of_the_copy_list_new_components(copy, tmp_path):
     found = copy("-c", COMMANDS, str(tmp_path))
     for name in (*POLICIES, "novel_method", "hasty"):
         assert re.search(rf"^ *{name}(  .*)?$", found, re.M), f"{name} is not listed"

@@ -4,8 +4,8 @@
 2. The wheel must contain exactly the package's files in git, and the sdist all files in git except .ci/ and .github/.
 3. For each Python version of the classifiers that is found on this machine, the wheel and its requirements are
    installed in an empty environment. `ltr-duel --version` and `ltr-duel demo` run in an empty folder with an
-   empty cache, then a part of the tests, with the installed package instead of the sources. Then the extras are
-   installed, and all tests run.
+   empty cache, then a part of the tests, with the installed package instead of the sources. Then the extras and
+   the tools of tests are installed (``dev``), and all tests run.
 
 A missing Python version is reported, and is an error with --require. The script requires only Python, git, and a
 package index.
@@ -29,9 +29,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "dist"
 TOOLS = ROOT / ".release"
 OF_THE_REPOSITORY = (".ci/", ".github/")  # folders that the sdist omits
-EXTRAS = "cluster,models,serve"
 TEST_TOOLS = ("pytest>=8.2", "hypothesis>=6.100")
-MORE_TOOLS = ("pytest-xdist>=3.8", "ir-measures>=0.3.3", "skl2onnx>=1.20", "pyyaml>=6.0")
 SMOKE = (  # tests of every floor that needs no extra
     "tests/cli/test_version.py",
     "tests/cli/test_words.py",
@@ -150,7 +148,7 @@ def try_on(version: str, python: Path, wheel: Path, sdist: Path, tests: list[str
             sys.exit(f"Python {version}: the tests would import {where} instead of the wheel")
         run(own, "-m", "pytest", "-p", "no:cacheprovider", *SMOKE, cwd=sources, env=clean)
         if tests:
-            run(own, "-m", "pip", "install", "--quiet", f"{wheel}[{EXTRAS}]", *MORE_TOOLS)
+            run(own, "-m", "pip", "install", "--quiet", f"{wheel}[dev]")
             say(f"Python {version}: the wheel alone passes; next, the wheel with its extras")
             spread = ("-n", "auto", "--maxprocesses=4", "--dist", "loadfile")
             run(own, "-m", "pytest", "-p", "no:cacheprovider", *spread, *tests, cwd=sources, env=clean)

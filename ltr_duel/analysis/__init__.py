@@ -5,17 +5,14 @@ import lazy_loader
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 __all__ = [
     "latex_table",
-    "markdown_table",
     "plot_accuracy",
     "plot_against_arms",
     "plot_facets",
     "plot_identification",
-    "plot_measures",
     "plot_preferences",
     "plot_ratings",
     "plot_regret",
     "plot_sensitivity",
     "save_figure",
-    "slim_table",
     "summary_table",
 ]

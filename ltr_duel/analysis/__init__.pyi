@@ -4,13 +4,12 @@ from .identification import plot_identification as plot_identification
 from .lines import describe_means as describe_means
 from .lines import drawn_bound as drawn_bound
 from .matrix import plot_preferences as plot_preferences
-from .matrix_words import confidence_sentence as confidence_sentence
 from .matrix_words import equal_words as equal_words
+from .matrix_words import origin as origin
 from .matrix_words import property_lines as property_lines
 from .matrix_words import rankers_table as rankers_table
 from .matrix_words import winner_lines as winner_lines
 from .matrix_words import winner_sentence as winner_sentence
-from .measures import plot_measures as plot_measures
 from .measures import plot_sensitivity as plot_sensitivity
 from .ratings import plot_ratings as plot_ratings
 from .ratings import ratings_note as ratings_note
@@ -19,6 +18,7 @@ from .regret import BOUND as BOUND
 from .regret import plot_against_arms as plot_against_arms
 from .regret import plot_facets as plot_facets
 from .regret import plot_regret as plot_regret
+from .report import in_words as in_words
 from .report import save_study as save_study
 from .style import BOUND_COLOUR as BOUND_COLOUR
 from .style import COLOURS as COLOURS
@@ -30,6 +30,5 @@ from .style import save_figure as save_figure
 from .tables import latex_table as latex_table
 from .tables import markdown_table as markdown_table
 from .tables import policies_table as policies_table
-from .tables import slim_table as slim_table
 from .tables import spread_sentence as spread_sentence
 from .tables import summary_table as summary_table

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -43,6 +44,12 @@ def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
     return pd.DataFrame(texts).iloc[list(order[:rows])].reset_index(drop=True)
 
 
+def origin(about: Mapping[str, Any]) -> str:
+    """Return the corpus and the click model of a provenance, as in 'MQ2008/Fold1, navigational clicks'; else ""."""
+    users = f"{about['clicks']} clicks" if "clicks" in about else ""
+    return ", ".join(filter(None, [str(about.get("corpus", "")), users]))
+
+
 def winner_sentence(matrix: PreferenceMatrix) -> str:
     """Return sentences on the Condorcet winner, its margin and its probability, or on the absence of a winner."""
     return " ".join(winner_lines(matrix)).rstrip()
@@ -66,7 +73,7 @@ def winner_lines(matrix: PreferenceMatrix) -> tuple[str, str]:
         said = "No Condorcet winner: no" if certain else f"{undecided}. In this estimate no"
         said += f" ranker beats all others. {listed(copeland, 3)} {'beat' if len(copeland) > 1 else 'beats'} the most"
         said += f" ({beaten:g} of {len(matrix) - 1}); {listed(borda, 3)} {'win' if len(borda) > 1 else 'wins'} most"
-        said, chance = f"{said} often on average.", "P(there is none), at least,"
+        said, chance = f"{said} often on average.", "P(there is none) is at least"
     elif certain:
         said, chance = f"Condorcet winner: {winner}. It {_margin(matrix, winner)}", "P(it is the winner)"
     else:
@@ -76,7 +83,8 @@ def winner_lines(matrix: PreferenceMatrix) -> tuple[str, str]:
         return said, ""
     if likely >= SURE and not certain:
         rest += f" Report '{undecided.lower()}': the test of the log is corrected for all pairs, P is not."
-    return said, f"{chance} {equal_words(likely)}{_for_queries(matrix)}.{rest}"
+    known = f"{math.floor(1000 * likely) / 1000:.3f}" if winner is None else equal_words(likely)
+    return said, f"{chance} {known}{_for_queries(matrix)}.{rest}"
 
 
 def _margin(matrix: PreferenceMatrix, winner: str) -> str:
@@ -100,14 +108,6 @@ def _for_queries(matrix: PreferenceMatrix) -> str:
     return f" for {'users who ask ' * of_users}{'this query' if queries == 1 else f'these {queries:,} queries'}"
 
 
-def confidence_sentence(matrix: PreferenceMatrix) -> str:
-    """Return a phrase on the likeliest Condorcet winners of an estimated matrix, with their probabilities."""
-    confidence = condorcet_confidence(matrix)
-    likeliest = np.argsort(-confidence, kind="stable")[:3]
-    likely = [f"{matrix.names[k]}, P {equal_words(confidence[k])}" for k in likeliest if confidence[k] > 0.001]
-    return f"Condorcet winner: {'; '.join(likely) or 'no ranker with P above 0.001'}"
-
-
 def property_lines(matrix: PreferenceMatrix) -> list[str]:
     """Return the properties of a matrix as lines."""
     if _missing_pairs(matrix):
@@ -117,11 +117,12 @@ def property_lines(matrix: PreferenceMatrix) -> list[str]:
     winners = f"Copeland: {listed(about.copeland_winners, 5)}; Borda: {listed(about.borda_winners, 5)}"
     lines = [f"{'Winners of this estimate: ' * estimated}{winners}; von Neumann: {mixture}"]
     if estimated:
-        shares = "; ".join(
-            f"{kind}: {', '.join(f'{name} {_chance(share)}' for name, share in list(chances.items())[:3])}"
-            for kind, chances in (("Copeland", about.copeland_confidence), ("Borda", about.borda_confidence))
-        )
-        lines += [confidence_sentence(matrix), f"Probability to win: {shares}"]
+        condorcet = dict(zip(matrix.names, condorcet_confidence(matrix), strict=True))
+        kinds = {"Condorcet": condorcet, "Copeland": about.copeland_confidence, "Borda": about.borda_confidence}
+        for kind, chances in kinds.items():
+            likely = sorted(chances.items(), key=lambda item: -item[1])[:3]
+            shares = ", ".join(f"{name} {_chance(share)}" for name, share in likely if share > 0.001)
+            lines.append(f"P({kind} winner): {shares or 'below 0.001 for each ranker'}")
         if "clicks" in matrix.provenance and (queries := _for_queries(matrix)):
             tied = matrix.provenance.get("tied_share", 1.0) if matrix.tie_order else 0.0
             ties = f", this order of tied documents ({tied:.0%}; {matrix.tie_order})" * (tied >= _FEW_TIES)
@@ -180,8 +181,8 @@ def _with_error(p: float, error: float) -> str:
 
 
 def _digits(error: float, least: int) -> int:
-    """Return the number of decimals: ``least``, or more, to show two digits of an error that would be rounded to 0."""
-    return least if error >= 0.5 * 10**-least else math.ceil(-math.log10(error)) + 1
+    """Return the number of decimals: ``least``, or more, to show a digit of an error that would be rounded to 0."""
+    return least if error >= 0.5 * 10**-least else math.ceil(-math.log10(error))
 
 
 def _chance(share: float) -> str:

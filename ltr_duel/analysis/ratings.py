@@ -35,13 +35,14 @@ def plot_ratings(table: pd.DataFrame, ax: Axes | None = None, *, title: str = ""
     """
     require_table(table, "strength")
     shown = table.head(most)
+    title = "\n".join(filter(None, [title, f"the {most} strongest are shown" * (len(table) > most)]))
     ax = prepared_axes(ax, 6.0, 1.2 + _HEIGHT * len(shown), title)
     rank = np.arange(len(shown))
     half = np.nan_to_num(shown["high"] - shown["strength"])
     ax.errorbar(shown["strength"], rank, xerr=half, fmt="o", ms=4, lw=1.2, color=COLOURS[0])
     ax.set_yticks(rank, shown["ranker"].to_list(), fontsize=8)
-    ax.invert_yaxis()
-    ax.set_xlabel("strength (logarithm of odds, mean 0)")
+    ax.set_ylim(len(shown) - 0.4, -0.6)
+    ax.set_xlabel(f"strength (logarithm of odds, mean 0{'; bar: 95% interval' * bool(half.any())})")
     return ax
 
 

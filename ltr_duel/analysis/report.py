@@ -8,17 +8,16 @@ from typing import Any
 
 from ltr_duel.analysis.html import render_page
 from ltr_duel.analysis.matrix import plot_preferences
-from ltr_duel.analysis.matrix_words import rankers_table, winner_sentence
+from ltr_duel.analysis.matrix_words import rankers_table, winner_lines
 from ltr_duel.analysis.regret import plot_regret
 from ltr_duel.analysis.style import png_bytes, save_figure
 from ltr_duel.analysis.tables import IDENTIFIED, policies_table, spread_sentence
 from ltr_duel.bandits import named_policy
-from ltr_duel.core import arguments, columns, files, several
-from ltr_duel.preferences import lower_bound, save_preferences
+from ltr_duel.core import arguments, files, several
+from ltr_duel.preferences import save_preferences
 from ltr_duel.simulation import COINS_NOTE, INDEPENDENT_COINS, Results
 
 _TEMPLATE = Path(__file__).parent / "templates" / "study.html"
-_LARGE_SD = 10  # numbers are shown without decimals if their standard deviation is at least this large
 _IDENTIFICATION = (
     f"{IDENTIFIED.capitalize()}: the first checkpoint from which a run names the winner until its end; median over"
     " runs. This time is known only afterwards, so no policy stops then. Regret may still rise long afterwards, because"
@@ -26,11 +25,8 @@ _IDENTIFICATION = (
 )
 
 
-def save_study(results: Results, folder: str | Path, *, title: str, notes: Sequence[str] = ()) -> list[str]:
-    """Write preferences.parquet, results.parquet, pulls.parquet, the figures and report.html; return the answer.
-
-    The answer consists of sentences on the winner, its margin and the regret of each policy.
-    """
+def save_study(results: Results, folder: str | Path, *, title: str, notes: Sequence[str] = ()) -> None:
+    """Write preferences.parquet, results.parquet, pulls.parquet, the figures and report.html."""
     arguments.require_type("results", results, Results)
     regret, preferences = plot_regret(results, title=title), plot_preferences(results.matrix)
     pictures = {"Regret": png_bytes(regret), "Who beats whom": png_bytes(preferences)}
@@ -41,28 +37,12 @@ def save_study(results: Results, folder: str | Path, *, title: str, notes: Seque
         save_figure(regret, temporary / "regret.png")
         save_figure(preferences, temporary / "preferences.png")
         (temporary / "report.html").write_text(page, encoding="utf-8")
-    return study_answer(results)
-
-
-def study_answer(results: Results) -> list[str]:
-    """Return sentences on the winner, its margin and the regret of each policy."""
-    lines, decided = [winner_sentence(results.matrix)], results.matrix.condorcet_winner is not None
-    label = columns.regret_label(columns.regret_column("average" if decided else "copeland"))
-    for row, accuracy in zip(results.summary().to_dict("records"), results.final()["accuracy"], strict=True):
-        runs, digits = row["runs"], 0 if row["sd"] >= _LARGE_SD else 1
-        line = f"{row['policy']}: {label} {row['mean']:,.{digits}f}"
-        line += f" ± {row['sd']:,.{digits}f} (mean ± sd of {runs} runs)" if runs > 1 else ""
-        line += f" after {results.runs[0].key.horizon:,} steps"
-        lines.append(line + (f"; {accuracy * runs:.0f} of {runs} runs name the winner." if decided else "."))
-    return [*lines, *results.notes]
 
 
 def render_report(results: Results, pictures: Mapping[str, bytes], *, title: str, notes: Sequence[str] = ()) -> str:
     """Return a self-contained HTML page of a study: answer, tables, pictures by their captions, and settings."""
     matrix, policies, key = results.matrix, policies_table(results), results.runs[0].key
-    bound, of_estimate = lower_bound(matrix), " (of the estimate)" if matrix.standard_error.any() else ""
     size = [several(len(matrix), "ranker"), several(len(results.policies), "policy"), several(len(results.runs), "run")]
-    limit = f"; asymptotic lower bound for pairwise policies{of_estimate}: {bound or 0:.4g} ln T"
     settings = {
         **matrix.provenance,
         "horizon": f"{key.horizon:,}",
@@ -74,13 +54,13 @@ def render_report(results: Results, pictures: Mapping[str, bytes], *, title: str
     return render_page(
         _TEMPLATE,
         title=title,
-        subtitle=", ".join(size) + limit * (bound is not None),
-        answer=study_answer(results),
+        subtitle=", ".join(size),
+        answer=winner_lines(matrix),
         policies=policies,
         pictures=list(pictures.items()),
         rankers=rankers_table(matrix),
         notes=[spread_sentence(policies), *[_IDENTIFICATION] * (IDENTIFIED in policies), *results.notes, *notes],
-        settings={name: _in_words(value) for name, value in settings.items()},
+        settings={name: in_words(value) for name, value in settings.items()},
     )
 
 
@@ -92,7 +72,8 @@ def _comparison_of_sets(results: Results) -> dict[str, str]:
     return {"sets are compared by": ", ".join(methods)} if methods else {}
 
 
-def _in_words(value: Any) -> Any:
+def in_words(value: Any) -> Any:
+    """Return a setting without the brackets and quotes of lists and mappings."""
     if isinstance(value, Mapping):
         value = [f"{name} {entry}" for name, entry in value.items()]
     return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else value

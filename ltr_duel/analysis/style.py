@@ -25,7 +25,7 @@ DASHES: tuple[Dash, ...] = (  # one for each colour
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 BOUND_COLOUR = "#6b6b6b"
 # Figures for a paper of two columns: width and height without the legend in inches, and size of tick labels in points.
-WIDTHS = {"column": (3.3, 1.95, 6.5), "text": (7.0, 2.9, 8.0)}
+WIDTHS = {"column": (3.3, 2.2, 6.5), "text": (7.0, 2.9, 8.0)}
 # Omitted metadata fields, which depend on the time or on the version of Matplotlib.
 _METADATA: dict[str, dict[str, None]] = {
     ".png": {"Software": None},

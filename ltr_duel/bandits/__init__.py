@@ -7,15 +7,11 @@ import lazy_loader
 
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 __all__ = [
-    "NEVER",
     "POLICIES",
     "Learner",
     "Policy",
-    "PolicyError",
-    "Run",
     "best_arm",
     "check_policy",
-    "marked",
     "policy_from_class",
     "register",
     "registers",

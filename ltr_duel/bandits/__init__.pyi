@@ -4,7 +4,6 @@ from .compiling import compile_ahead as compile_ahead
 from .delayed import BATCH_NUMBERS as BATCH_NUMBERS
 from .delayed import Lateness as Lateness
 from .from_class import policy_from_class as policy_from_class
-from .hooks import NEVER as NEVER
 from .learner import Learner as Learner
 from .loop import LOOP_NUMBERS as LOOP_NUMBERS
 from .loop import Run as Run

@@ -124,10 +124,14 @@ class Policy(components.Component):
             functions["idle_until"] = self.idle_until
         return {name: interpreted(function) for name, function in functions.items()}
 
+    @functools.cached_property
+    def _needs_rng(self) -> bool:
+        return "rng" in inspect.signature(self.init).parameters
+
     def start(self, n_arms: int, horizon: int, params: Any, rng: Generator) -> Any:
         """Return the state before the first step."""
-        given = (rng,) if "rng" in inspect.signature(self.init).parameters else ()
-        return self.init(n_arms, horizon if self.needs_horizon else 0, params, *given)
+        drawn = (rng,) if self._needs_rng else ()
+        return self.init(n_arms, horizon if self.needs_horizon else 0, params, *drawn)
 
     def facts(self) -> dict[str, str]:
         """Return the facts about the component, keyed by column heading."""

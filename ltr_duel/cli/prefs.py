@@ -65,16 +65,18 @@ def estimate(path: Path, corpus: Corpus, jobs: int, out: Path, **settings: Any) 
 def show(file: Path, rows: int, ratings: bool, plot: Path | None) -> None:
     """Print the winner and the best rankers of the matrix in FILE; --explain adds the properties of its preferences."""
     matrix = read_matrix(file)
+    about = ", ".join(filter(None, [core.several(len(matrix), "ranker"), analysis.origin(matrix.provenance)]))
     strengths = matrix.ratings() if ratings else None
     if plot is not None:
-        drawn = analysis.plot_preferences(matrix) if strengths is None else analysis.plot_ratings(strengths)
+        drawn = (
+            analysis.plot_preferences(matrix) if strengths is None else analysis.plot_ratings(strengths, title=about)
+        )
         print_at_end([analysis.save_figure(drawn, plot)])
     contradiction = analysis.ratings_note(matrix) if ratings else ""
-    notes = [contradiction, f"{file} has {len(matrix)} rankers"]
-    print_answer(*analysis.winner_lines(matrix), notes)
+    print_answer(*analysis.winner_lines(matrix), [contradiction, f"{file}: {about}"])
     if is_set("explain"):
         echo_lines(analysis.property_lines(matrix))
-        echo_lines(f"  {key}: {value}" for key, value in matrix.provenance.items())
+        echo_lines(f"  {key}: {analysis.in_words(value)}" for key, value in matrix.provenance.items())
     table = analysis.rankers_table(matrix, rows) if strengths is None else analysis.ratings_table(strengths, rows)
     print_table(table, len(matrix), "rankers")
 

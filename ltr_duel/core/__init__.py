@@ -8,23 +8,12 @@ import lazy_loader
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
 __all__ = [
-    "Component",
-    "FloatMatrix",
-    "FloatVector",
     "InputError",
-    "IntMatrix",
-    "IntVector",
-    "Registry",
-    "cache_home",
     "coin",
-    "columns",
-    "interpreted",
     "kernel",
     "load_plugin",
     "random_below",
-    "replacing",
     "shuffle",
-    "statistics",
     "stream",
     "uniform",
 ]

@@ -7,6 +7,7 @@ Kernels are plain Python functions over arrays and NamedTuples of arrays. They a
 from __future__ import annotations
 
 import functools
+import operator
 import sys
 import threading
 from collections.abc import Callable, Mapping
@@ -127,11 +128,18 @@ class Kernel(Generic[P, R]):
         self.py_func = function
         self.modules, self._flags, self._parts = modules, flags, parts
         self._forms: dict[bool, Any] = {}
+        self._direct: Any = None  # the form for Python once a call had no Generators: checks take as long as a call
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the compiled function."""
+        if self._direct is not None and not kwargs:
+            return cast(R, self._direct(*args))
+        given = tuple(map(_addressed, args))
         named = {name: _addressed(value) for name, value in kwargs.items()}
-        return cast(R, self.compiled()(*map(_addressed, args), **named))
+        result = self.compiled()(*given, **named)
+        if not kwargs and all(map(operator.is_, given, args)):
+            self._direct = self.compiled()
+        return cast(R, result)
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         if getattr(sys.modules.get(self.__module__), self.__qualname__, None) is self and self.__module__ != "__main__":
@@ -184,6 +192,8 @@ def _addressed(value: Any) -> Any:
     """Return an argument for compiled code: each Generator, also in a tuple, is replaced by its addresses."""
     if isinstance(value, np.random.Generator):
         return borrowed(value)
-    if isinstance(value, tuple) and any(isinstance(part, np.random.Generator) for part in value):
-        return type(value)(*map(_addressed, value))
+    if isinstance(value, tuple):
+        for part in value:
+            if isinstance(part, np.random.Generator):
+                return type(value)(*map(_addressed, value))
     return value

@@ -7,11 +7,8 @@ import lazy_loader
 
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 __all__ = [
-    "CORPORA",
-    "Corpus",
     "Dataset",
     "ReadOptions",
-    "describe",
     "load_dataset",
     "make_corpus",
     "write_svmlight",

@@ -99,7 +99,6 @@ def _part_to_read(folder: Path, corpus: Corpus) -> Path:
 def download(corpus: Corpus, urls: Sequence[str], folder: Path) -> Path:
     """Download the archive, unless it was downloaded before; its addresses are tried in order."""
     import pooch
-    from requests import RequestException
 
     manually = f"{corpus.obtain}; then: --accept-terms --archive {corpus.archive}"
     if not urls:
@@ -112,8 +111,11 @@ def download(corpus: Corpus, urls: Sequence[str], folder: Path) -> Path:
             transfer = pooch.HTTPDownloader(progressbar=bar, chunk_size=2**20, timeout=30)
             try:
                 return Path(files.fetch(corpus.archive, downloader=transfer))
-            except (RequestException, ValueError) as error:  # ValueError: another digest
-                failures.append(f"{url}: {' '.join(str(error).split())}")
+            except (OSError, ValueError) as error:  # OSError: of the network too; ValueError: another digest
+                cause = getattr((*error.args, None)[0], "reason", None)  # of a failed connection
+                failures.append(f"{url}: {str(cause).rpartition(': ')[2] if cause else ' '.join(str(error).split())}")
+    with suppress(OSError):  # not empty
+        folder.rmdir()
     raise InputError(f"{corpus.archive} could not be downloaded; {'; '.join(failures)}. To do it manually: {manually}")
 
 

@@ -10,8 +10,6 @@ import lazy_loader
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
 __all__ = [
-    "Backend",
-    "Report",
     "StudyResults",
     "make_schedule",
     "read_spec",

@@ -9,13 +9,9 @@ __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
 __all__ = [
     "METHODS",
-    "Comparer",
     "Method",
-    "MethodError",
     "Page",
     "check_method",
-    "compare_pair",
-    "compare_slate",
     "interleave",
     "method_from_functions",
     "register",

@@ -10,16 +10,7 @@ import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.clicks import ClickModel
-from ltr_duel.core import (
-    FloatMatrix,
-    IntVector,
-    SignMatrix,
-    compile_error,
-    interpreted,
-    jit,
-    kernel,
-    stream,
-)
+from ltr_duel.core import FloatMatrix, IntVector, SignMatrix, compile_error, interpreted, jit, kernel, stream
 from ltr_duel.interleaving.comparison import Comparer, Comparison, compare_pair, compare_slate
 from ltr_duel.interleaving.hooks import draw_pair, draw_slate
 from ltr_duel.interleaving.method import METHODS, Method, MethodError

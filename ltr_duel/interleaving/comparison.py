@@ -125,7 +125,7 @@ class Comparer:
         """All settings that determine the distribution of an outcome, as JSON."""
         (_, method, params), clicks = self.configured, self.clicks
         optional = {"p_leave": list(clicks.p_leave), "p_notice": list(clicks.p_notice)}
-        about = {
+        settings = {
             **self.rankings.provenance,
             "clicks": clicks.name,
             "p_click": list(clicks.p_click),
@@ -140,7 +140,7 @@ class Comparer:
             "queries": self.rankings.n_queries,
             "documents": len(self.rankings.relevance),
         }
-        return numbered(about, method=method.numbers, comparison=COMPARISON_NUMBERS, clicks=CLICK_NUMBERS)
+        return numbered(settings, method=method.numbers, comparison=COMPARISON_NUMBERS, clicks=CLICK_NUMBERS)
 
     def open(self) -> Comparison:
         """Return the data for kernels, with new scratch arrays."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from itertools import chain, zip_longest
+from itertools import chain, combinations, zip_longest
 from typing import Any
 
 import numpy as np
@@ -95,7 +95,7 @@ class Page:
             If a document was not shown.
         """
         clicked, names = self._positions(clicks), self.rankers
-        pairs = ((i, j) for i in range(len(names)) for j in range(i + 1, len(names)))
+        pairs = combinations(range(len(names)), 2)
         if not clicked:
             return {(names[i], names[j]): 0.0 for i, j in pairs}
         space = workspace(self.method, self.outcome, len(self.shown), self.orders)

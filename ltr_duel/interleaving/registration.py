@@ -24,7 +24,7 @@ Credit = Callable[[list[list[int]], list[int], list[int], list[int]], Any]
 _PARTS = "Params State init draw_pair credit_pair draw_slate credit_slate draw credit find_contributors draw_mirrored"
 
 
-def register(page: str, **about: Any) -> Method:
+def register(page: str, **attributes: Any) -> Method:
     """Register the comparison method that a module defines.
 
     Parameters
@@ -33,7 +33,7 @@ def register(page: str, **about: Any) -> Method:
         The ``__name__`` of the module. The module contains either the parts of the method (``Params``, ``State``,
         ``init``, ``draw_pair``, ``credit_pair``, ``draw_slate``, ``credit_slate``, ``find_contributors`` and
         ``draw_mirrored``), or ``draw`` and ``credit`` as for `method_from_functions`.
-    **about
+    **attributes
         The other parameters of `Method`, or parts in place of the module's; the default of ``name`` is the name of the
         file. ``slates=False`` declares that ``draw`` and ``credit`` compare two rankers only.
 
@@ -53,12 +53,12 @@ def register(page: str, **about: Any) -> Method:
     >>> callable(register)
     True
     """
-    given = {name.lower(): part for name, part in components.page_parts(page, _PARTS.split()).items()} | about
-    if "draw" in given and "credit" in given:
-        return METHODS.add(method_from_functions(**given))
-    if "state" not in given or "init" not in given:
-        raise InputError(f"method '{given['name']}': its module defines neither draw and credit, nor State and init")
-    return METHODS.add(Method(**given))
+    parts = {name.lower(): part for name, part in components.page_parts(page, _PARTS.split()).items()} | attributes
+    if "draw" in parts and "credit" in parts:
+        return METHODS.add(method_from_functions(**parts))
+    if "state" not in parts or "init" not in parts:
+        raise InputError(f"method '{parts['name']}': its module defines neither draw and credit, nor State and init")
+    return METHODS.add(Method(**parts))
 
 
 class Functions(NamedTuple):
@@ -70,7 +70,7 @@ class Functions(NamedTuple):
     credit: Credit
 
 
-def method_from_functions(name: str, draw: Draw, credit: Credit, *, slates: bool = True, **about: Any) -> Method:
+def method_from_functions(name: str, draw: Draw, credit: Credit, *, slates: bool = True, **attributes: Any) -> Method:
     """Return a method that calls two plain Python functions, for pairs and, if ``slates`` is true, for sets of rankers.
 
     Parameters
@@ -85,7 +85,7 @@ def method_from_functions(name: str, draw: Draw, credit: Credit, *, slates: bool
         wins. ``clicks`` contains one or more clicked positions of ``shown``, ascending.
     slates : bool
         Whether the functions accept any number of rankers; False if they require two.
-    **about
+    **attributes
         Other parameters of `Method`: ``cite``, ``shows``, ``wins``, ...
 
     Returns
@@ -108,7 +108,7 @@ def method_from_functions(name: str, draw: Draw, credit: Credit, *, slates: bool
     def init(size: Size, params: Any, outcome: str) -> Functions:
         return Functions(name, size.top, draw, credit)
 
-    parts: dict[str, Any] = {"name": name, "state": Functions, "init": init, "compiled": False, **about}
+    parts: dict[str, Any] = {"name": name, "state": Functions, "init": init, "compiled": False, **attributes}
     if slates:
         parts |= {"draw_slate": _draw_slate, "credit_slate": _credit_slate}
     return Method(draw_pair=_draw_pair, credit_pair=_credit_pair, **parts)

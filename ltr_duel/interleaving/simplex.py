@@ -33,7 +33,6 @@ class Program(NamedTuple):
     table: FloatMatrix  # (rows, n) filled by the caller up to ``columns``
     worth: FloatVector  # (n,) filled by the caller up to ``columns``
     cost: FloatVector  # (n,) cost of each variable in the current phase
-    total: FloatVector  # (n,) coefficients in the sum of all probabilities, which is 1
     inverse: FloatMatrix  # (m, m) inverse of the basis matrix
     value: FloatVector  # (m,) values of the variables in the basis
     basis: IntVector  # (m,) numbers of the variables in the basis
@@ -46,11 +45,11 @@ class Program(NamedTuple):
 def new_program(rows: int, columns: int) -> Program:
     """Allocate a program."""
     m, n = rows + 1, columns + 2 * rows
-    worth, cost, total, reduced = np.zeros((4, n))
+    worth, cost, reduced = np.zeros((3, n))
     value, price, entering = np.zeros((3, m))
     basis, barred = np.zeros(m, np.int64), np.zeros(n, np.uint8)
     inverse = np.zeros((m, m))
-    return Program(np.zeros((rows, n)), worth, cost, total, inverse, value, basis, price, entering, reduced, barred)
+    return Program(np.zeros((rows, n)), worth, cost, inverse, value, basis, price, entering, reduced, barred)
 
 
 @kernel
@@ -65,7 +64,6 @@ def fairest(program: Program, rows: int, columns: int) -> float:
     table[:rows, columns:variables] = 0.0
     for j in range(variables):
         program.cost[j] = 0.0 if j < columns else 1.0
-        program.total[j] = 1.0 if j < columns else 0.0
         program.barred[j] = 0
     for k in range(rows):
         table[k, columns + 2 * k] = -1.0
@@ -93,11 +91,11 @@ def fairest(program: Program, rows: int, columns: int) -> float:
 def improve(program: Program, rows: int, columns: int, variables: int) -> None:
     """Change the basis until the cost cannot be reduced."""
     for _ in range(_MOST_PIVOTS):
-        enters = best_entry(program, rows, variables)
+        enters = best_entry(program, rows, columns, variables)
         if enters < 0:
             return
         for i in range(rows + 1):
-            program.entering[i] = program.inverse[i, rows] * program.total[enters]
+            program.entering[i] = program.inverse[i, rows] if enters < columns else 0.0
             for k in range(rows):
                 program.entering[i] += program.inverse[i, k] * program.table[k, enters]
         leaves = leaving(program, rows, columns)
@@ -107,7 +105,7 @@ def improve(program: Program, rows: int, columns: int, variables: int) -> None:
 
 
 @kernel
-def best_entry(program: Program, rows: int, variables: int) -> int:
+def best_entry(program: Program, rows: int, columns: int, variables: int) -> int:
     """Return the variable that is not barred and has the most negative reduced cost; -1 if no cost is negative."""
     price, reduced = program.price, program.reduced
     price[: rows + 1] = 0.0
@@ -116,8 +114,11 @@ def best_entry(program: Program, rows: int, variables: int) -> int:
         if cost != 0.0:
             for k in range(rows + 1):
                 price[k] += cost * program.inverse[i, k]
-    for j in range(variables):
-        reduced[j] = program.cost[j] - price[rows] * program.total[j]
+    constant = price[rows]
+    for j in range(columns):
+        reduced[j] = program.cost[j] - constant
+    for j in range(columns, variables):
+        reduced[j] = program.cost[j]
     for k in range(rows):
         if price[k] != 0.0:
             for j in range(variables):

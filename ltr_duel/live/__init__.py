@@ -9,17 +9,10 @@ __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
 __all__ = [
     "Decision",
-    "Event",
     "Experiment",
-    "Keys",
     "LivePlan",
-    "LiveState",
     "Settings",
-    "StoreError",
-    "TokenError",
-    "Visitors",
     "next_plan",
     "read_keys",
     "read_settings",
-    "write_settings",
 ]

@@ -32,12 +32,10 @@ from .signing import Keys as Keys
 from .signing import TokenError as TokenError
 from .signing import read_keys as read_keys
 from .signing import write_secret as write_secret
-from .state import LiveState as LiveState
 from .state import compared_pairs as compared_pairs
 from .store import backup_store as backup_store
 from .store import check_store as check_store
 from .store import forget as forget
-from .validation import Event as Event
 from .validation import Report as Report
 from .validation import Search as Search
 from .validation import StoreError as StoreError

@@ -241,7 +241,7 @@ def running_sentence(
     if further == 0:
         if winner:
             later = "So far its mean outcome is ahead; a later change of users or rankers is not ruled out."
-            return f"stop: {winner} wins{_against_all(names)}. {later}"
+            return f"stop: ranker {winner} wins{_against_all(names)}. {later}"
         if all(pair.verdict == "no difference" for pair in pairs):
             return f"no difference: the mean outcome of every pair is within {margin:g} of a tie."
         return "stop: every pair is decided, and no ranker wins against all others."
@@ -250,7 +250,9 @@ def running_sentence(
         return f"go on: {never}"
     if _too_few(winner, pairs):
         share = ", or a few of them have too large a share of the log," * bool(who)
-        return f"go on: too few {who or unit} so far{share} to project how many more {unit} are needed."
+        return (
+            f"go on: too few {who or unit} so far{share} to project how many more{f' {unit}' * bool(who)} are needed."
+        )
     still_open = sum(pair.verdict == "go on" for pair in pairs)
     which = f" (still open: {still_open} of {len(pairs)} pairs)" * (len(pairs) > 1)
     if further > _FAR * impressions:
@@ -266,7 +268,7 @@ def _one_look(comparison: Comparison, pairs: Sequence[PairDecision], winner: str
     reason = f"p {'< 1e-12' if p < 1e-12 else f'= {p:.3g}'}"
     if len(pairs) > 1:
         reason = f"{sum(bool(pair.winner) for pair in pairs)} of {len(pairs)} pairs are decided"
-    answer = f"{winner} wins" if winner else "no ranker is shown to win"
+    answer = f"ranker {winner} wins" if winner else "no ranker is shown to win"
     once = "This is valid for one planned look; use --stop-at to look repeatedly."
     never = "" if winner else _never_shown(comparison.names, comparison.named_pairs)
     return f"{answer}{_against_all(comparison.names)} ({reason}). {once} {never}".strip()

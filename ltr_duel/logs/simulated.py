@@ -41,7 +41,7 @@ from ltr_duel.simulation import RunKey, SimulatedUsers, checkpoints, run_order, 
 BEGINS, SECONDS = 1_700_000_000.0, 10.0  # first time and step of the simulated clock
 _ROWS = 1 << 14  # impressions that are written at a time
 _OWN_QUERIES = 3  # queries of each returning user
-_COLUMNS = tuple(name for name in LOG_COLUMNS if name not in ("page", "propensity", "dwell"))
+_COLUMNS = tuple(name for name in LOG_COLUMNS if name not in ("page", "propensity"))
 
 
 class Record(NamedTuple):

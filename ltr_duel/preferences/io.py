@@ -98,9 +98,9 @@ def _table(matrix: PreferenceMatrix) -> Any:
         columns.update({name: getattr(matrix.tally, name)[i, j] for name in _COUNTS})
         if matrix.wins is not None and matrix.ties is not None:
             columns.update(wins=matrix.wins[i, j], losses=matrix.wins[j, i], ties=matrix.ties[i, j])
-    about = {"format": FORMAT, "names": list(matrix.names), "provenance": matrix.provenance}
+    header = {"format": FORMAT, "names": list(matrix.names), "provenance": matrix.provenance}
     try:
-        metadata = {_KEY: json.dumps(about, sort_keys=True, ensure_ascii=False).encode()}
+        metadata = {_KEY: json.dumps(header, sort_keys=True, ensure_ascii=False).encode()}
     except (TypeError, ValueError, RecursionError) as error:
         raise InputError(f"the provenance of a matrix must be valid JSON ({error})") from None
     return pa.table(columns).replace_schema_metadata(metadata)
@@ -153,22 +153,22 @@ def load_preferences(path: str | Path, *, comparisons: int | None = None) -> Pre
 
 
 def _read(path: Path, file: BufferedReader) -> PreferenceMatrix:
-    head, about = file.peek(6)[:6], {"file": os.fsencode(path.name).decode(errors="replace")}
+    head, provenance = file.peek(6)[:6], {"file": os.fsencode(path.name).decode(errors="replace")}
     if head.startswith(b"PAR1"):
         return _from_parquet(file)
     if head == b"\x93NUMPY":
-        return PreferenceMatrix(np.load(file, allow_pickle=False), provenance=about)
+        return PreferenceMatrix(np.load(file, allow_pickle=False), provenance=provenance)
     p, names = _from_text(texts.unpacked(path, file).read().decode())
-    return PreferenceMatrix(p, names, provenance=about)
+    return PreferenceMatrix(p, names, provenance=provenance)
 
 
 def _from_parquet(file: BufferedReader) -> PreferenceMatrix:
     # Without Arrow's threads: a thread that drops the last reference to a Python file at shutdown aborts Python.
     source = pq.ParquetFile(file, pre_buffer=False)
-    about = json.loads((source.schema_arrow.metadata or {}).get(_KEY, b"{}"))
-    if about.get("format") != FORMAT:
-        raise InputError(f"made by another program, or another version of this one ({about.get('format')})")
-    names, size, is_counted = about["names"], len(about["names"]), "total" in source.schema_arrow.names
+    header = json.loads((source.schema_arrow.metadata or {}).get(_KEY, b"{}"))
+    if header.get("format") != FORMAT:
+        raise InputError(f"made by another program, or another version of this one ({header.get('format')})")
+    names, size, is_counted = header["names"], len(header["names"]), "total" in source.schema_arrow.names
     table = source.read(["first", "second", *_NUMBERS, *(_COUNTS if is_counted else ())], use_threads=False)
     i, j = upper = np.triu_indices(size, 1)
     for name, ranks in (("first", i), ("second", j)):
@@ -183,7 +183,7 @@ def _from_parquet(file: BufferedReader) -> PreferenceMatrix:
 
     counts, error = (square(name, 0, np.asarray) for name in ("comparisons", "standard_error"))
     tally = Tally(np.triu(counts, 1), *(square(name, 0, np.zeros_like) for name in _COUNTS)) if is_counted else None
-    return PreferenceMatrix(square("p", 0.5, lambda p: 1 - p), names, error, counts, about["provenance"], tally)
+    return PreferenceMatrix(square("p", 0.5, lambda p: 1 - p), names, error, counts, header["provenance"], tally)
 
 
 def _from_text(text: str) -> tuple[Any, tuple[str, ...]]:

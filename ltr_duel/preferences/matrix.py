@@ -69,7 +69,7 @@ class PreferenceMatrix:
             standard_error=frozen(symmetric("standard_error", self.standard_error, size)),
             comparisons=frozen(symmetric("comparisons", self.comparisons, size, np.int64)),
             provenance=dict(self.provenance),
-            tally=self.tally.kept(size) if self.tally is not None else None,
+            tally=self.tally.checked(size) if self.tally is not None else None,
         )
 
     @classmethod

@@ -36,5 +36,5 @@ def arxiv() -> PreferenceMatrix:
     'A'
     """
     gaps = np.array(_ARXIV.split(), np.float64).reshape(6, 6)
-    about = {"source": "Yue and Joachims, ICML 2011, Table 1; row D, column B corrected from -.04 to -.06"}
-    return PreferenceMatrix(0.5 + gaps, tuple("ABCDEF"), provenance=about)
+    provenance = {"source": "Yue and Joachims, ICML 2011, Table 1; row D, column B corrected from -.04 to -.06"}
+    return PreferenceMatrix(0.5 + gaps, tuple("ABCDEF"), provenance=provenance)

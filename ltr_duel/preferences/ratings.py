@@ -49,7 +49,7 @@ def ratings(matrix: PreferenceMatrix, confidence: float = 0.95) -> pd.DataFrame:
     --------
     >>> from ltr_duel.preferences import arxiv
     >>> ratings(arxiv())[["ranker", "strength"]].head(2).round(2).to_numpy().tolist()
-    [['A', 0.2], ['B', 0.15]]
+    [['A', 0.24], ['B', 0.16]]
     """
     arguments.require_type("the matrix", matrix, PreferenceMatrix)
     errors.require_between("confidence", confidence, 0, 1)

@@ -27,23 +27,23 @@ _LINKS: dict[str, Callable[[FloatMatrix], FloatMatrix]] = {
 }
 
 
-def _from_rule(size: int, rule: Callable[[IntMatrix, IntMatrix], ArrayLike], **about: Any) -> PreferenceMatrix:
+def _from_rule(size: int, rule: Callable[[IntMatrix, IntMatrix], ArrayLike], **settings: Any) -> PreferenceMatrix:
     """Make a matrix from a rule for the entry in row i and column j, applied above the diagonal."""
     require_room(size, 5)
     arms = np.arange(size)
     entries = np.asarray(rule(arms[:, None], arms[None, :]), np.float64)
     above = np.triu(np.broadcast_to(entries, (size, size)), 1)
     p = above + np.tril(1 - above.T, -1) + np.diag(np.full(size, 0.5))
-    return PreferenceMatrix(p, provenance={"source": "synthetic", **about})
+    return PreferenceMatrix(p, provenance={"source": "synthetic", **settings})
 
 
-def from_utilities(utilities: ArrayLike, link: Link = "logistic", **about: Any) -> PreferenceMatrix:
+def from_utilities(utilities: ArrayLike, link: Link = "logistic", **settings: Any) -> PreferenceMatrix:
     """Return the matrix whose entries depend on the differences of ``utilities``, shape (K,).
 
     link: the probability that utility u beats utility v. It is ``(1 + u - v) / 2`` (linear), ``1 / (1 + exp(v - u))``
         (logistic; Bradley and Terry), or the probability that a sample of N(u, 1) exceeds a sample of N(v, 1) (normal;
         Thurstone, case V).
-    about: more entries of the provenance.
+    settings: more entries of the provenance.
     """
     errors.require_one_of("link", link, _LINKS)
     u = np.asarray(utilities, np.float64)
@@ -51,7 +51,7 @@ def from_utilities(utilities: ArrayLike, link: Link = "logistic", **about: Any) 
         raise InputError("utilities must be a list of finite numbers")
     if link == "linear" and np.ptp(u) > 1:
         raise InputError(f"with the linear link, utilities must lie within 1 of each other, not {np.ptp(u):g}")
-    return _from_rule(u.size, lambda i, j: _LINKS[link](u[i] - u[j]), link=link, utilities=u.tolist(), **about)
+    return _from_rule(u.size, lambda i, j: _LINKS[link](u[i] - u[j]), link=link, utilities=u.tolist(), **settings)
 
 
 def equal_gaps(size: int, gap: float = 0.1) -> PreferenceMatrix:
@@ -163,7 +163,7 @@ SYNTHETIC = (*UTILITY_SETS, *UTILITY_FAMILIES, *(name for name in FAMILIES if na
 
 
 def synthetic_preferences(name: str) -> PreferenceMatrix:
-    """Return the matrix of this name; `SYNTHETIC` has the names.
+    """Return a matrix of a paper (``2good4poor``) or of a family (``equal_gaps``); an unknown name lists all names.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ class Tally(NamedTuple):
         """Return a tally without comparisons."""
         return cls(*(np.zeros((size, size), np.int64) for _ in cls._fields))
 
-    def kept(self, size: int) -> Tally:
+    def checked(self, size: int) -> Tally:
         """Check the counts, and return them in read-only arrays."""
         for name, part in self._asdict().items():
             if np.shape(part) != (size, size) or np.asarray(part).dtype.kind not in "iu":

@@ -149,8 +149,8 @@ def _problem(
 
 def _configured(policies: str | Policy | Sequence[str | Policy]) -> list[components.Configured[Policy]]:
     """Return the configured policies. Raises `InputError` for an empty list or a repeated policy."""
-    given = [policies] if isinstance(policies, str | Policy) else policies
-    chosen = [POLICIES.configure(policy) for policy in given]
+    policies = [policies] if isinstance(policies, str | Policy) else policies
+    chosen = [POLICIES.configure(policy) for policy in policies]
     if not chosen:
         raise InputError("there is no policy to simulate")
     if len({policy.label for policy in chosen}) < len(chosen):

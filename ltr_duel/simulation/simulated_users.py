@@ -116,7 +116,7 @@ class SimulatedUsers(OracleSource):
         self.names = rankings.names
         self.leaves_ties = ties == "half"
         self.compiled = self._pairs.compiled and self._slates.compiled
-        about = {
+        facts = {
             "oracle": "live",
             **self._pairs.provenance,
             "slates": self._slates.provenance["method"],
@@ -125,7 +125,7 @@ class SimulatedUsers(OracleSource):
             "weights": None,  # of the queries; part of the names of runs
             "names": list(rankings.names),
         }
-        self.provenance = numbered(about, slates=method.numbers, live=USERS_NUMBERS)
+        self.provenance = numbered(facts, slates=method.numbers, live=USERS_NUMBERS)
 
     def open(self) -> UsersOracle:
         """Return the data that kernels need, with separate scratch memory."""

@@ -22,7 +22,7 @@ def run_once(
     """Run a policy once; its version for sets, if it has one and the oracle compares sets of more than two arms."""
     horizon = int(times[-1])
     changes = [step for step in oracle.changes if step < horizon]
-    times = np.union1d(times, np.array(changes, np.int64))
+    times = np.union1d(times, changes) if changes else times
     run, counts, order = open_run(configured, key, oracle, times, ranks, compiled=compiled)
     back = np.argsort(order)
     for stage, step in enumerate([*changes, horizon]):

@@ -56,7 +56,7 @@ def test_users_are_asked_about_sets_and_a_matrix_about_pairs():
 
 
 @pytest.mark.parametrize("size", [1, 2])
-def test_few_arms_are_no_special_case(size):
+def test_auto_runs_with_few_arms(size):
     run = Run.on_matrix(POLICIES["auto"], one_good_arm(size, 0.3).p, seed=1)
     run.advance(2000)
     assert run.recommend() == 0

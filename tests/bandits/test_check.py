@@ -200,7 +200,7 @@ def choosing(wrong):
 @pytest.mark.parametrize("any_order, late", [(False, {}), (False, {"batch": 7}), (True, {"batch": 7})])
 @pytest.mark.parametrize("wrong", [-1, 4])
 def test_an_arm_that_does_not_exist_ends_a_run_in_the_step_in_which_it_is_chosen(any_order, late, wrong):
-    """The loop is plain Python here; `test_compiled_runs_end_too` runs the same source compiled."""
+    """Interpreted here; `test_an_arm_that_does_not_exist_ends_a_compiled_run` runs the same source compiled."""
 
     def recommend(state, params):
         return wrong if state.wins.sum() > 300 else np.argmax(state.wins)
@@ -212,7 +212,7 @@ def test_an_arm_that_does_not_exist_ends_a_run_in_the_step_in_which_it_is_chosen
         simulate(MATRIX, broken(recommend=recommend, any_order=any_order), **given)
 
 
-def test_compiled_runs_end_too():
+def test_an_arm_that_does_not_exist_ends_a_compiled_run():
     with pytest.raises(PolicyError, match=r"^policy 'mine' chooses arm 4 of 4 in step 301$"):
         simulate(MATRIX, broken(select=choosing(4), compiled=True), horizon=900, repetitions=1, jobs=1)
 

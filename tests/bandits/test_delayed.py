@@ -111,18 +111,18 @@ def test_late_outcomes_lead_to_the_steps_of_the_slow_loop(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["rucb", "interleaved_filter", "multi_self_sparring"])
-def test_compiled_it_takes_them_too(name: str) -> None:
+def test_the_compiled_delayed_loop_takes_late_outcomes(name: str) -> None:
     assert fast_path(POLICIES[name], 400, (7, 3), plain=False) == slow_path(POLICIES[name], 400, (7, 3))
 
 
-def test_sets_are_not_learned_in_turn() -> None:
+def test_a_policy_of_sets_needs_any_order_for_late_outcomes() -> None:
     with pytest.raises(PolicyError, match="policy 'mdb' compares sets, and needs any_order=True for late outcomes"):
         fast_path(replace(POLICIES["mdb"], any_order=False), 10, (7, 0))
 
 
 @pytest.mark.parametrize("name", ["rucb", "interleaved_filter", "mdb"])  # pairs in any order and in turn, and sets
 @pytest.mark.parametrize("late", [(7, 0), (50, 13)])
-def test_jumps_change_nothing(name: str, late: tuple[int, int]) -> None:
+def test_jumps_change_no_counts(name: str, late: tuple[int, int]) -> None:
     p = np.where(np.arange(3)[:, None] < np.arange(3), 0.95, 0.05)
     np.fill_diagonal(p, 0.5)
     recorded = []

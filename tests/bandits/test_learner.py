@@ -36,7 +36,7 @@ def play(mine, steps, coins, n=1):
 
 
 @pytest.mark.parametrize("name", POLICIES.names())
-def test_one_at_a_time_it_takes_the_path_of_the_loop(name):
+def test_a_learner_takes_the_path_of_the_loop(name):
     steps, mine = 200, learner(name, 200)
     path = play(mine, steps, stream(4, "coins"))
     if POLICIES[name].feedback == "slate":
@@ -48,7 +48,7 @@ def test_one_at_a_time_it_takes_the_path_of_the_loop(name):
 
 
 @pytest.mark.parametrize("name", ["rucb", "multi_self_sparring"])
-def test_compiled_and_not_it_chooses_alike(name, monkeypatch):
+def test_a_learner_chooses_alike_compiled_and_interpreted(name, monkeypatch):
     chosen = []
     for many in (10**9, 1):
         monkeypatch.setattr("ltr_duel.bandits.learner._MANY", many)
@@ -75,7 +75,7 @@ def test_the_choices_of_a_batch_have_the_law_of_the_next_one(name):
 @pytest.mark.parametrize(
     "name, n", [("rucb", 5), ("mdb", 1), ("merge_dts", 5), ("beat_the_mean", 1), ("monitored_rucb", 1)]
 )
-def test_a_restored_learner_goes_on_as_if_nothing_had_happened(name, n):
+def test_a_learner_restored_from_its_snapshot_makes_the_same_choices(name, n):
     first, coins, file = Learner(name, 4, horizon=1000, seed=1), stream(1, "coins"), io.BytesIO()
     play(first, 30, coins, n)
     np.savez(file, **first.snapshot())
@@ -88,7 +88,7 @@ def test_a_restored_learner_goes_on_as_if_nothing_had_happened(name, n):
 
 
 @pytest.mark.parametrize("name", ["rucb", "multi_self_sparring:size=3"])
-def test_with_an_order_it_takes_the_same_path_under_other_numbers(name):
+def test_a_learner_with_an_order_takes_the_path_of_the_permuted_arms(name):
     order = [2, 0, 3, 1]
     plain, other = learner(name), learner(name, order=order)
     for _ in range(60):
@@ -121,7 +121,7 @@ def restored(policy, **changes):
         (lambda: restored(replace(RUCB, numbers=2)), r"alpha=0.51.*numbers version 2\), but of .*numbers version 1\)$"),
     ],
 )
-def test_wrong_use_is_refused(use, sentence):
+def test_wrong_calls_of_a_learner_are_refused(use, sentence):
     with pytest.raises(InputError, match=sentence):
         use()
 

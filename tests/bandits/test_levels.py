@@ -73,7 +73,7 @@ def rewards_at_once(bandits, bandit, arm, reward):
 
 
 @pytest.mark.parametrize("give", [thompson_reward, rewards_at_once])
-def test_plays_keep_the_chances_exact(give):
+def test_plays_keep_the_thompson_levels_exact(give):
     bandits, rng = bandit_after([20, 3, 0], [4, 8, 0], 0.8), np.random.default_rng(0)
     for k in rng.integers(0, 3, 600).tolist():
         give(bandits, 0, k, int(rng.random() < 0.6))

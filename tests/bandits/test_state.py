@@ -35,7 +35,7 @@ def fill(now):
 
 
 @pytest.mark.parametrize("run", [step, interpreted(step)])
-def test_what_is_written_to_a_register_stays_there(run):
+def test_registers_of_a_state_keep_what_is_written(run):
     state = State(registers(Now, best=-1, radius=1))
     for _ in range(7):  # waiting: 2, 1, 0, 2, 1, 0, 2
         run(state)

@@ -89,7 +89,7 @@ def test_a_coin_has_exactly_its_probability(p):
     assert won / 65536 == pytest.approx(p, rel=1e-15, abs=1e-20)
 
 
-def test_certain_coins_rank_the_arms():
+def test_a_tournament_of_certain_coins_ranks_the_arms():
     """The better of two arms always wins, so the losses of an arm equal the number of better arms."""
     for n in (1, 32, 33, 150):
         p, lost, arms = np.triu(np.ones((n, n)), 1), np.zeros((1, n), np.int64), np.arange(n)
@@ -98,7 +98,7 @@ def test_certain_coins_rank_the_arms():
 
 
 @pytest.mark.parametrize("players", [np.arange(150), np.arange(0, 150, 3), np.array([7, 149])])
-def test_the_best_player_wins_whoever_goes_first(players):
+def test_the_best_arm_wins_the_tournament_in_any_order(players):
     p = np.triu(np.ones((150, 150)), 1)
     for favourite in (0, 7, 149):
         assert set(sampled_winners(p, np.arange(150), players, favourite, 5).tolist()) == {players[0]}
@@ -110,7 +110,7 @@ SOME = np.array([12, 3, 39, 17, 20])
 
 @pytest.mark.parametrize("arms, players", [(np.arange(45), np.array([0, 2, 3, 5, 31, 32, 40, 44])), (SOME, SOME)])
 @pytest.mark.parametrize("spread, favourite", [(0.2, 0), (6.0, 4)])
-def test_who_wins_most_has_the_law_of_all_coins_tossed(spread, favourite, arms, players):
+def test_the_tournament_winner_has_the_law_of_all_coins_tossed(spread, favourite, arms, players):
     """The tournament skips rows that cannot win any more; this test samples all rows. Ties are broken at random."""
     p, draws, rng, n = bradley_terry(45, spread), 6000, np.random.default_rng(0), len(arms)
     found = sampled_winners(p, arms, players, favourite, draws)

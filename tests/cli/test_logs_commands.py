@@ -53,9 +53,10 @@ def test_a_simulated_log_is_checked_compared_and_planned_with(succeed, simulated
             "logs", "compare", log, "--stop-at", 0.95, "--margin", 0.01, "--out", matrix, "--report", page
         ).splitlines()
     assert all(existed) and files == f"{matrix}, {page}"
-    assert answer.startswith("stop: 1 wins.") and clearest.startswith("1 > 2: verdict 1 wins, impressions 3,000, ")
+    assert answer.startswith("stop: ranker 1 wins.") and clearest.startswith("1 > 2: mean +")
+    assert ", impressions 3,000, " in clearest
     assert note.startswith("note: clicks.parquet: 3,000 impressions") and note.endswith(" more with --explain)")
-    assert "<script" not in page.read_text() and "Stop: 1 wins." in page.read_text()
+    assert "<script" not in page.read_text() and "Stop: ranker 1 wins." in page.read_text()
     assert succeed("prefs", "show", matrix).startswith("Condorcet winner: 1.")
     answer, basis, _ = succeed("power", log, "--effect", 0.1).splitlines()
     assert "show which of two rankers is better, if the mean outcome is 0.1" in answer
@@ -154,7 +155,9 @@ def test_a_mapping_says_where_the_rows_are_and_any_column_divides(succeed, refus
 def test_the_first_outcome_decides_and_the_others_are_beside_it(succeed, shop):
     more = ["--outcome", "click", "--outcome", "buy", "--guardrail", "buy:0.9", "--by", "device"]
     shown = succeed(*shop, *more)
-    assert shown.startswith("old wins (p ") and succeed(*shop, *more, "--stop-at", 0.95).startswith("stop: old wins.")
+    assert shown.startswith("ranker old wins (p ") and succeed(*shop, *more, "--stop-at", 0.95).startswith(
+        "stop: ranker old wins."
+    )
     lines = [line.split() for line in shown.splitlines()]
     assert any(line[:6] == ["buy", "old", ">", "new", "60", "-0.5000"] for line in lines)
     assert any(line[:5] == ["phone", "old", ">", "new", "40"] for line in lines)
@@ -188,7 +191,7 @@ def test_a_failing_check_is_in_the_answer_and_the_exit_code_of_check(ltr_duel, s
         (["--margin", 0.05], "--margin requires --stop-at"),
     ],
 )
-def test_what_an_option_cannot_do_is_refused(refuse, shop, words, sentence):
+def test_impossible_options_of_compare_are_refused(refuse, shop, words, sentence):
     refuse(sentence, *shop, *words)
 
 

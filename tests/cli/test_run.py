@@ -81,7 +81,7 @@ def test_each_named_regret_has_a_table_and_a_reason_where_it_is_undefined(succee
     assert "Borda regret on" not in shown
 
 
-def test_the_works_to_cite_are_printed(succeed, study):
+def test_run_prints_the_works_to_cite(succeed, study):
     shown = succeed("results", study, "--bibtex")
     assert shown.startswith("% no reference is known for the policy 'random'\n")
     assert "@inproceedings{zoghi2014rucb," in shown

@@ -74,6 +74,7 @@ def test_a_matrix_with_other_settings_than_the_simulated_users_has_notes(tied, s
         assert f"note: regret is measured by {out}, which was estimated with {setting}\n" in shown
 
 
+@pytest.mark.long
 def test_on_real_data_seeds_agree_within_their_errors_and_tie_seeds_do_not(matrix_of, real_data):
     path = real_data / "OHSUMED" / "Fold1"
     first, *others = (matrix_of(path, "--seed", seed) for seed in range(4))
@@ -83,6 +84,7 @@ def test_on_real_data_seeds_agree_within_their_errors_and_tie_seeds_do_not(matri
     assert third.condorcet_winner == "BM25 title" and sixth.condorcet_winner == "log normalised TF-IDF title"
 
 
+@pytest.mark.long
 def test_on_mq2008_with_informational_users_eight_seeds_name_one_winner(matrix_of, real_data):
     words = (real_data / "MQ2008" / "Fold1", "--clicks", "informational", "--seed")
     winners = {matrix_of(*words, seed).condorcet_winner for seed in range(8)}

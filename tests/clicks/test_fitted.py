@@ -155,7 +155,7 @@ def test_parameters_of_many_sessions_are_recovered_within_their_errors(form):
     assert np.median(fitted.errors.values[known]) < 0.03
 
 
-def test_the_best_model_is_that_of_the_users():
+def test_the_click_model_of_the_users_fits_best():
     for form in ("pbm", "sdbn", "ubm"):
         sessions = drawn(form, TRUTHS[form], lists_of(6, 20), 20_000, stream(8, form))
         fits = fit_click_models(sessions, ["pbm", "sdbn", "ubm"])
@@ -191,7 +191,7 @@ def test_a_probability_that_the_sessions_do_not_determine_has_the_error_of_a_uni
     assert "p_notice" not in errors
 
 
-def test_another_file_is_refused_in_one_sentence(tmp_path):
+def test_a_file_that_is_no_fitted_click_model_is_refused(tmp_path):
     save_clicks(fit_clicks(as_sessions([([0, 1], [False, True])] * 8), "sdbn"), path := tmp_path / "users.json")
     good = json.loads(path.read_text())
     for text, sentence in {

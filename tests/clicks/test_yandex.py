@@ -42,7 +42,7 @@ def test_a_click_of_the_second_challenge_counts_for_its_page(tmp_path):
     assert sessions.item[1] == sessions.item[4]  # domains are not part of a document
 
 
-def test_another_line_is_named(tmp_path):
+def test_a_malformed_yandex_line_is_named(tmp_path):
     with pytest.raises(InputError, match=r"sessions:2: neither a query \(Q\), a click \(C\) nor a session \(M\)"):
         read_yandex(written(tmp_path, [FIRST[0], "what"]))
     path = written(tmp_path, FIRST, "sessions.gz")

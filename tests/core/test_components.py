@@ -44,7 +44,7 @@ def test_a_name_that_is_a_module_imports_that_alone(things):
 
 
 @pytest.mark.parametrize("name", ["chairs", "__init__", "lamp.py", ["lamp"]])
-def test_a_name_without_a_component_is_refused(things, name):
+def test_an_unknown_component_name_is_refused(things, name):
     assert name not in things
     with pytest.raises(InputError, match=r"no thing .*\(bench, lamp, stool\)"):
         things[name]
@@ -78,14 +78,14 @@ def test_an_unknown_name_is_answered_with_the_name_that_is_meant(typed, meant):
     assert str(unknown_name("thing", typed, NAMES)) == f"no thing '{typed}';{hint} ({', '.join(NAMES)})"
 
 
-def test_errors_name_the_value_and_the_range():
+def test_require_between_names_the_value_and_the_range():
     with pytest.raises(InputError, match="p must be between 0 and 1, not nan"):
         require_between("p", float("nan"), 0, 1)
     with pytest.raises(InputError, match="n must be at least 2, not 1"):
         require_between("n", 1, 2)
 
 
-def test_stored_digests_stay_what_they_are():
+def test_json_digests_are_stable_across_versions():
     assert digest_of([1, 2])[:8] == "3a316d6d"
     assert digest_of({"seed": 1, "policy": "rucb"}) == digest_of({"policy": "rucb", "seed": 1})
     with pytest.raises(TypeError, match="not JSON serializable"):

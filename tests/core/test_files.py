@@ -25,7 +25,7 @@ def everything(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["m.csv", "new/folder/m.csv"])
-def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch, name):
+def test_a_full_disk_while_writing_leaves_no_file(tmp_path, monkeypatch, name):
     def full_disk(*args: object, **options: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -36,7 +36,7 @@ def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch, name):
 
 
 @pytest.mark.parametrize("write", [replacing, replacing_files, replacing_folder])
-def test_an_interrupt_leaves_nothing(tmp_path, write):
+def test_an_interrupt_while_writing_leaves_no_file(tmp_path, write):
     with pytest.raises(KeyboardInterrupt), write(tmp_path / "new" / "a") as temporary:
         (temporary / "part" if temporary.is_dir() else temporary).write_text("half")
         raise KeyboardInterrupt
@@ -125,7 +125,7 @@ def test_a_word_is_latin_1_where_it_is_not_utf_8():
 
 
 @pytest.mark.parametrize("data", [b"PK\x03\x04", gzip.compress(b"a.txt".ljust(257, b"\0") + b"ustar", mtime=0)])
-def test_an_archive_is_refused(tmp_path, data):
+def test_an_archive_is_no_text_and_is_refused(tmp_path, data):
     with pytest.raises(InputError, match="my file: this is an archive, not text; unpack it first"):
         read(tmp_path / "my file", data)
 

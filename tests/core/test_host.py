@@ -110,20 +110,22 @@ def test_a_large_matrix_is_checked_in_blocks():
     assert not PreferenceMatrix(p).comparisons.any()
 
 
-@pytest.mark.parametrize("files", ["with /proc", "without"])
-def test_a_process_runs_until_it_ends_though_its_parent_has_not_waited_for_it(monkeypatch, files):
-    if files == "without":
-        monkeypatch.setattr(host, "PROC", Path("nowhere"))
-    host._machine.cache_clear()
+def test_a_process_runs_until_it_ends_though_its_parent_has_not_waited_for_it(monkeypatch):
+    identities = {}
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
-        identity = process_identity(child.pid)
-        assert still_runs(identity) and not still_runs(identity | {"start": identity["start"] - 60})
-        assert still_runs(identity | {"machine": "elsewhere"}) is None
+        for files in (host.PROC, Path("nowhere")):
+            monkeypatch.setattr(host, "PROC", files)
+            host._machine.cache_clear()
+            identities[files] = identity = process_identity(child.pid)
+            assert still_runs(identity) and not still_runs(identity | {"start": identity["start"] - 60})
+            assert still_runs(identity | {"machine": "elsewhere"}) is None
         child.stdin.close()
-        while still_runs(identity):  # until it is a zombie
-            pass
-    assert not still_runs(identity)
-    for pid in (-1, 0, 999_999_999, 10**30):
+        for files, identity in identities.items():
+            monkeypatch.setattr(host, "PROC", files)
+            host._machine.cache_clear()
+            while still_runs(identity):  # until it is a zombie
+                pass
+    for pid in (child.pid, -1, 0, 999_999_999, 10**30):
         assert not still_runs(identity | {"pid": pid})
     host._machine.cache_clear()
 

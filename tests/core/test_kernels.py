@@ -221,6 +221,7 @@ def test_a_folder_that_is_not_of_the_user_alone_is_not_used(home, monkeypatch, f
         assert kernel_folder(frozenset({"ltr_duel.bandits.loop"}), "") == ""
 
 
+@pytest.mark.long
 def test_kernels_come_from_the_disk_in_a_second_process(tmp_path):
     script = (
         "import numpy as np\nfrom ltr_duel.core.vector import largest\n"

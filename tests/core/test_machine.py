@@ -55,6 +55,7 @@ def test_an_option_that_numba_does_not_have_is_left_out(monkeypatch) -> None:
     assert not options.is_effective("no_such_option")
 
 
+@pytest.mark.long
 def test_the_compiler_that_is_in_use_is_named() -> None:
     script = "from ltr_duel.core import compiler; print(compiler())"
 
@@ -67,6 +68,7 @@ def test_the_compiler_that_is_in_use_is_named() -> None:
     assert named(NUMBA_DISABLE_JIT="1") == "interpreted"
 
 
+@pytest.mark.long
 @pytest.mark.skipif(numba.version_info.short < (0, 63), reason="numba 0.62 gives a function another text each time")
 def test_functions_of_others_compile_to_the_same_code_with_and_without_this_package() -> None:
     script = (

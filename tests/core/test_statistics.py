@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import itertools
 
 import numpy as np
@@ -10,11 +9,6 @@ import pytest
 from scipy import stats
 
 from ltr_duel.core import statistics
-
-
-def test_the_examples_run():
-    results = doctest.testmod(statistics)
-    assert results.attempted > 0 == results.failed
 
 
 def enumerated(x):
@@ -47,7 +41,7 @@ def test_equal_observations_may_be_counted_instead_of_listed(x, times):
     assert statistics.sign_flip_p(x, times) == pytest.approx(statistics.sign_flip_p(np.repeat(x, times)))
 
 
-def test_many_signs_are_normal():
+def test_the_sign_test_of_many_signs_is_normal():
     x = np.random.default_rng(1).normal(0.1, 1, 2000)
     assert statistics.sign_flip_p(x) == pytest.approx(stats.ttest_1samp(x, 0).pvalue, rel=0.1)
 

@@ -119,7 +119,7 @@ def compiled_words(lane, seed, start):
 
 @settings(max_examples=300, deadline=None)
 @given(st.floats(allow_nan=False), st.floats(allow_nan=False))
-def test_the_larger_of_two_floats(a, b):
+def test_larger_returns_the_larger_of_two_floats(a, b):
     assert compiled_larger(a, b) == larger(a, b) == max(a, b)
 
 
@@ -127,7 +127,7 @@ def test_the_larger_of_two_floats(a, b):
 @given(st.text(" 1:.\n\0\xff", min_size=40, max_size=40), st.integers(0, 8))
 @example(" " * 40, 1)
 @example("\0" * 40, 3)
-def test_bytes_of_a_text(text, at):
+def test_load_word_and_space_mask_read_the_bytes_of_a_text(text, at):
     data = np.frombuffer(text.encode("latin-1"), np.uint8)
     word = load_word(data, at)
     assert compiled_text(data, at) == (word, space_mask(data, at), trailing_zeros(word))

@@ -130,7 +130,7 @@ def test_a_damaged_folder_is_read_again_from_the_text_or_refused(tmp_path, corpo
     assert len(folders(corpora)) == 1
 
 
-def test_the_least_recently_used_folder_makes_room(tmp_path, corpora, monkeypatch):
+def test_the_cache_removes_the_least_recently_used_folder(tmp_path, corpora, monkeypatch):
     for age, name in enumerate("abc"):
         load_dataset(text_file(tmp_path, f"{name}.txt", seed=age))
         (folder,) = corpora.glob(f"{name}-*")

@@ -120,6 +120,14 @@ def test_mslr_goes_from_the_server_to_the_cache(server, capsys):
     assert find_corpus("part").name.startswith("mslr-web10k-Fold2-test-")
 
 
+def test_a_download_that_fails_says_why_in_a_sentence_and_leaves_nothing(monkeypatch, capsys):
+    publish("mq2008", b"", "http://localhost:1/x.rar")
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    assert run("mq2008", "--accept-terms", "--folder", "c") == 2
+    assert "http://localhost:1/x.rar: [Errno 111] Connection refused. To do it" in capsys.readouterr().err
+    assert not Path("c").exists()
+
+
 def test_both_yahoo_sets_come_out_of_one_archive():
     files = {
         f"ltrc/set{s}.{word}.txt": part(30 + s, 3 * s + i, 100 * s + 10 * i)
@@ -169,6 +177,7 @@ def test_files_come_out_under_their_names_and_none_leaves_the_folder(pack, tmp_p
         (tarred({"x": np.random.default_rng(0).bytes(100_000)})[:50_000], "damaged or cut short"),
         (b"Rar!\x1a\x07\x00", "one of these programs must be installed: unrar, unar, 7z, bsdtar"),
     ],
+    ids=["empty", "zip", "tar", "rar"],  # the bytes contain the time
 )
 def test_a_wrong_archive_is_refused_and_leaves_nothing(data, what, monkeypatch):
     monkeypatch.setattr("shutil.which", lambda name: None)

@@ -62,7 +62,7 @@ def test_null_in_bm25_of_ohsumed_is_zero_and_elsewhere_the_minimum(tmp_path):
     assert read(tmp_path, text, fill="min").features[0, [10, 12, 41]].tolist() == [0, 13, 0]
 
 
-def test_null_is_what_the_user_says(tmp_path):
+def test_null_has_the_fill_value_that_is_given(tmp_path):
     text = "0 qid:1 1:NULL 2:1\n0 qid:1 1:3 2:1\n"
     assert read(tmp_path, text, fill=-1.5).features[0, 0] == -1.5
     assert np.isnan(read(tmp_path, text, fill="nan").features[0, 0])

@@ -54,7 +54,7 @@ def test_frames_of_several_libraries_are_read(expected, make):
 
 
 @pytest.mark.parametrize("make", [np.asarray, lambda x: x.tolist(), scipy.sparse.csr_matrix, pd.DataFrame])
-def test_arrays_are_read(expected, make):
+def test_dataset_from_arrays_has_their_values(expected, make):
     x = make(FRAME[NAMES].to_numpy(np.float64))
     names = None if make is pd.DataFrame else NAMES
     x = x.set_axis(NAMES, axis=1) if make is pd.DataFrame else x
@@ -110,7 +110,7 @@ def test_missing_and_large_values_are_treated_as_in_text():
         ({"query": ["1", "1", "2"]}, "the columns query and qid may both be the query"),
     ],
 )
-def test_what_is_no_corpus_is_refused(tmp_path, change, sentence):
+def test_a_table_that_is_no_corpus_is_refused(tmp_path, change, sentence):
     frame = FRAME.assign(**change)
     with pytest.raises(InputError, match=sentence):
         Dataset.from_frame(frame)

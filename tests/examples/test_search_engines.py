@@ -147,7 +147,7 @@ PARTIAL = {
 
 
 @pytest.mark.parametrize("place", [0, 1])
-def test_a_list_that_is_not_whole_is_none(lists, place):
+def test_an_incomplete_answer_of_a_search_engine_is_none(lists, place):
     asking, server = lists
     server.ways = {"by-titles": PARTIAL[server.engine.replace("elasticsearch", "opensearch")][place]}
     found, failures = asking("q")
@@ -164,7 +164,7 @@ def test_a_ranker_that_fails_or_is_late_leaves_the_others_their_lists(lists, way
         assert found == {name: LISTS[name] for name in ("words", "titles")} and list(failures) == ["newest"]
 
 
-def test_what_is_not_found_is_an_empty_list(lists):
+def test_a_search_without_hits_is_an_empty_list(lists):
     asking, server = lists
     server.ways = {"by-titles": {**ANSWERS[server.engine]([])}}
     assert asking("q") == ({**LISTS, "titles": []}, {})

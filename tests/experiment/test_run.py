@@ -48,7 +48,7 @@ def serial(tmp_path_factory, path):
     return folder
 
 
-@pytest.mark.parametrize("backend", ["threads", "loky", "dask"])
+@pytest.mark.parametrize("backend", ["threads", "loky", pytest.param("dask", marks=pytest.mark.long)])
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # sockets of the cluster's event loop, closed by the collector
 def test_every_backend_gives_the_bytes_of_a_serial_run(path, serial, tmp_path, backend):
     if backend == "dask":
@@ -62,8 +62,7 @@ def test_shards_copied_into_one_folder_are_the_whole_study(path, serial, tmp_pat
     for number in (1, 2, 3):
         report = run_experiment(schedule_of(path), tmp_path / f"part-{number}", shard=Shard(number, 3), backend=ONE)
         assert report.planned == report.done == 12
-    # Some versions of cp end with code 1 if there is a file that they do not copy again.
-    subprocess.run("mkdir all && cp -rn part-*/. all/", shell=True, cwd=tmp_path)
+        shutil.copytree(tmp_path / f"part-{number}", tmp_path / "all", dirs_exist_ok=True)
     assert results_of(tmp_path / "all") == results_of(serial)
     assert StudyResults(tmp_path / "all").to_frame().equals(StudyResults(serial).to_frame())
     assert run_experiment(schedule_of(path), tmp_path / "all").already_done == 36
@@ -123,7 +122,7 @@ def test_batches_and_delays_are_part_of_the_stored_key(spec_file, tmp_path):
     assert (key.batch, key.delay) == (50, 7) and key.digest == schedule.study.groups[0].digest
 
 
-@pytest.mark.parametrize("backend", ["threads", "loky"])
+@pytest.mark.parametrize("backend", ["threads", pytest.param("loky", marks=pytest.mark.long)])
 def test_a_policy_that_raises_fails_alone_until_retry(spec_file, awkward, tmp_path, backend):
     schedule, out = schedule_of(spec_file(matrix_spec(["fails", "slow"], repetitions=8)), awkward), tmp_path / "out"
     report = run_experiment(schedule, out, backend=Backend(backend, 2))
@@ -147,6 +146,7 @@ def test_a_worker_process_that_dies_is_reported_and_finished_runs_are_kept(spec_
     assert "resumes from there" in err or "no run was finished" in err
 
 
+@pytest.mark.long
 def test_processes_of_loky_end_soon_after_a_driver_that_was_killed(spec_file, awkward, tmp_path):
     words = ("run", spec_file(matrix_spec([SLOW], repetitions=400)), "--out", tmp_path / "out", "--plugin", awkward)
     driver = start(*words, "--backend", "loky", "--jobs", 2)
@@ -158,6 +158,7 @@ def test_processes_of_loky_end_soon_after_a_driver_that_was_killed(spec_file, aw
     driver.communicate()
 
 
+@pytest.mark.long
 def test_an_edited_plugin_gives_other_runs(spec_file, awkward, tmp_path):
     """Runs in separate processes, because a process runs a file of policies only once."""
     spec, mine = spec_file(matrix_spec(["slow:seconds=0"])), tmp_path / "mine.py"
@@ -167,8 +168,8 @@ def test_an_edited_plugin_gives_other_runs(spec_file, awkward, tmp_path):
         assert code == 0 and "4 done now, 0 already done" in out, err
 
 
-@pytest.mark.parametrize("backend", ["threads", "loky"])
-@pytest.mark.parametrize("group", [False, True])
+@pytest.mark.parametrize("backend", ["threads", pytest.param("loky", marks=pytest.mark.long)])
+@pytest.mark.parametrize("group", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_ctrl_c_keeps_finished_runs_and_says_how_to_resume(spec_file, awkward, tmp_path, backend, group):
     out = tmp_path / "out"
     words = ("run", spec_file(matrix_spec([SLOW], repetitions=400)), "--out", out, "--plugin", awkward)
@@ -181,7 +182,8 @@ def test_ctrl_c_keeps_finished_runs_and_says_how_to_resume(spec_file, awkward, t
     assert f"{count_runs(out)} done now" in text and not any((out / "claims").iterdir())
 
 
-@pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("kills", [2, 10])
 def test_kills_at_random_moments_change_no_result(spec_file, awkward, tmp_path, kills):
     rng, counts, out = random.Random(kills), [0], tmp_path / "killed"
     spec = spec_file(matrix_spec(["slow:seconds=0.03"], repetitions=60 * kills))
@@ -225,6 +227,7 @@ def test_a_driver_takes_over_the_claims_of_a_killed_one(spec_file, awkward, tmp_
     assert not any((out / "claims").iterdir())
 
 
+@pytest.mark.long
 def test_a_full_disk_ends_with_one_sentence_and_keeps_finished_runs(spec_file, awkward, tmp_path):
     disk = tmp_path / "disk"
     disk.mkdir()

@@ -14,7 +14,7 @@ from tests.experiment.conftest import SMALL, matrix_spec, schedule_of
 MATRIX = '[[matrices]]\nname = "m"\nanswers = "independent_coins"\np = [[0.5, 0.6], [0.4, 0.5]]\n'
 
 
-def test_lists_mean_a_product(spec_file):
+def test_lists_in_a_spec_mean_a_product(spec_file):
     text = 'policies = ["rucb", {name = "mdb", alpha = [0.5, 1.0], beta = [1.5, 2]}]\nhorizon = [1e3, 2000]\n' + MATRIX
     spec = read_spec(spec_file(text)).spec
     assert spec.labels == (

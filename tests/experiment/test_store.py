@@ -91,7 +91,7 @@ def test_a_study_of_another_version_is_refused(store, change):
         read_status(store)
 
 
-def test_equal_duplicates_are_fine_and_different_ones_are_an_error(whole, store):
+def test_equal_duplicate_runs_are_accepted_and_different_ones_are_an_error(whole, store):
     rows, seconds = rows_of(store), SCHEMA.get_field_index("seconds")
     for row in rows:
         row[seconds] += 1

@@ -40,12 +40,15 @@ def first_list(orders, top, rng):
     return shown, [0] * len(shown)
 
 
-def test_methods_of_two_functions_keep_the_contract():
+def test_a_method_of_two_functions_keeps_the_contract():
+    check_method(method_from_functions("mine", team_draft, clicks_owned))
+
+
+def test_a_method_of_two_functions_may_be_for_pairs_only():
     def draw_two(orders, top, rng):
         first, second = orders
         return team_draft([first, second], top, rng)
 
-    check_method(method_from_functions("mine", team_draft, clicks_owned))
     check_method(method_from_functions("mine", draw_two, clicks_owned, slates=False))
     with pytest.raises(ValueError, match="unpack"):
         check_method(method_from_functions("mine", draw_two, clicks_owned))

@@ -97,7 +97,7 @@ def signs(scores):
         ("document_constraints", literal.constraints_outcome),
     ],
 )
-def test_balanced_lists(method, outcome):
+def test_balanced_interleaving_equals_enumeration(method, outcome):
     outcomes = set()
     for orders, top in itertools.product(PAIRS, (2, 6)):
         c, expected = opened(orders, method, top), literal.balanced_lists(*orders, top)
@@ -111,7 +111,7 @@ def test_balanced_lists(method, outcome):
 
 
 @pytest.mark.parametrize(("method", "skip"), [("team_draft", True), ("team_draft:prefix_credit=1", False)])
-def test_team_draft(method, skip):
+def test_team_draft_equals_enumeration(method, skip):
     for orders in CASES:
         c, expected, size = opened(orders, method, 5), literal.team_draft_lists(orders, 5, skip), len(orders)
         assert drawn(c, size, owners=True) == pytest.approx(expected, abs=1e-12)
@@ -125,7 +125,7 @@ def test_team_draft(method, skip):
                     assert pair_credit(c, shown, clicks, owners) == literal.sign_of(counts[0] - counts[1])
 
 
-def test_sosm():
+def test_sosm_equals_enumeration():
     for orders in CASES:
         c, expected = opened(orders, "sosm", 4), literal.team_draft_lists(orders, 4)
         assert drawn(c, len(orders), owners=True) == pytest.approx(expected, abs=1e-12)
@@ -154,7 +154,7 @@ def test_long_pages_of_sosm_are_scored_like_short_ones():
         assert c.method.scores / c.method.points[1] == pytest.approx(scores, rel=1e-9)
 
 
-def test_pairwise_preference():
+def test_pairwise_preference_equals_enumeration():
     for orders, top in itertools.product(CASES, (3, 4)):
         c, expected, size = (
             opened(orders, "pairwise_preference", top),

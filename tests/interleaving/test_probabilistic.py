@@ -30,7 +30,7 @@ TAU = 3.0
 
 @pytest.mark.parametrize("orders", [[FIRST, SECOND], CASES[4], [*CASES[4], CASES[4][0]]])
 def test_the_sampler_draws_every_list_with_its_enumerated_probability(orders):
-    size, top = len(orders), 3
+    size, top = len(orders), 3 if len(orders) < 4 else 2
     c = opened(orders, "probabilistic", top, "sampled")
 
     def draw(rng):
@@ -106,7 +106,7 @@ def test_the_expected_outcome_equals_enumeration_of_lists_clicks_and_assignments
 
 @pytest.mark.parametrize("rule", ["marginal_bernoulli", "marginal_sign", "sampled", "expectation"])
 def test_the_mean_of_simulated_outcomes_is_that_of_enumeration(rule):
-    model, relevance, n = click_model("informational", 3), [0, 2, 1, 0], 200_000
+    model, relevance, n = click_model("informational", 3), [0, 2, 1, 0], 50_000
     expected = expected_outcome(FIRST, SECOND, relevance, model, 3, TAU, rule)
     c, totals = opened([FIRST, SECOND], "probabilistic", 3, rule, relevance, model), np.zeros(2)
     pairs_often(c, 0, 1, n, stream(2, "outcome"), totals)

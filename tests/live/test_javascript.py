@@ -95,7 +95,7 @@ def test_the_modules_have_no_dependencies_and_the_version_of_the_package():
     assert sorted(described["files"]) == sorted(path.name for path in CLIENT.glob("*.js"))
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_both_languages_show_and_record_the_same_or_refuse(javascript, data):
     method, outcome = data.draw(st.sampled_from(METHODS))

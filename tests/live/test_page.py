@@ -5,18 +5,10 @@ from __future__ import annotations
 import html
 import re
 
-import pytest
-
 from ltr_duel.live.page import _facts, _lines, experiment_page
 from tests.live.asgi import LISTS, Service, using
 
 NASTY = ("<img src=https://example.com/x.png onerror=alert(1)>", "x" * 150, 'ranker & "quotes" \' {{ 7 * 7 }}')
-
-
-@pytest.fixture
-def service(tmp_path):
-    """Return a new service."""
-    return Service(tmp_path)
 
 
 async def used(service, users=60, rankers=tuple(LISTS)):
@@ -36,7 +28,7 @@ def text_of(page):
     return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page)))
 
 
-def test_the_page_says_what_the_state_says(service):
+def test_the_live_page_shows_the_sentence_of_the_state(service):
     answer, state = using(service, used)
     text = text_of(answer.body.decode())
     assert state.sentence in text and answer.headers["refresh"] == "10"
@@ -51,7 +43,7 @@ def test_the_page_says_what_the_state_says(service):
     assert "So far mixed leads: it beats all others with probability > 0.999." in text
 
 
-def test_a_page_without_results_says_so(service):
+def test_the_live_page_without_results_says_so(service):
     async def story(service):
         return await service.call("/"), service.state()
 
@@ -75,7 +67,7 @@ def test_the_page_lists_the_uses_of_controls_with_their_operator(service):
     assert "running, with 0.5 of the users; 0.25 held back; dropped: dense" in text
 
 
-def test_names_are_shown_as_they_are_and_never_run(tmp_path):
+def test_html_in_names_is_escaped_on_the_live_page(tmp_path):
     async def story(service):
         return await used(service, 20, NASTY)
 

@@ -184,7 +184,7 @@ def test_a_plan_is_read_as_it_was_written():
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"plan": 1, "key": "new", "signature": "x"}', "[" * 100_000])
-def test_another_text_is_not_a_plan(text):
+def test_text_that_is_no_plan_is_refused(text):
     with pytest.raises(InputError, match="not a plan of 'ltr-duel live plan'"):
         LivePlan.from_json(text, KEYS)
 

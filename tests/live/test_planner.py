@@ -83,7 +83,7 @@ def test_steps_of_single_rankers_are_estimated_from_the_others():
     assert planner.single_steps(1)[:1] in ([], [((0, 0), b"")])
 
 
-def test_owners_are_credited_by_their_clicks():
+def test_planner_credits_owners_by_their_clicks():
     record = {"rankers": ["a", "b", "c"], "owners": [0, 1, 1, 2, -1]}
     assert credit(record, [1, 2, 3, 5]) == (-1, 1, 1)  # clicks: a 1, b 2, c 0
     assert credit(record, []) == (0, 0, 0)

@@ -83,6 +83,7 @@ def test_a_service_keeps_everything_over_a_restart_and_its_secrets_are_for_its_o
     assert "shoes" not in log and "u1" not in log and page.token not in log
 
 
+@pytest.mark.long
 def test_searches_whose_answer_comes_too_late_say_nothing_and_their_users_count_when_they_return(tmp_path):
     """The service commits these pages after the client has shown the incumbent's list."""
     with process(tmp_path, CONFIG.replace("0.5", "3"), **{VARIABLE: "k" * 16}) as (url, key, client):

@@ -16,7 +16,7 @@ def read(tmp_path, text):
     return read_settings(path)
 
 
-def test_what_is_written_is_read_again(tmp_path):
+def test_written_settings_are_read_again(tmp_path):
     given = Settings(
         name="x", rankers=("a", "b"), policy="multi_self_sparring:size=2", method="probabilistic:tau=1", top=7,
         horizon=1000, batch=50, window=3.5, share=0.25, holdback=0.5, count="shown", confidence=0.9, margin=0.01,

@@ -31,11 +31,11 @@ def test_the_bound_of_the_regret_is_that_of_the_costliest_ranker_that_may_be_the
 @pytest.mark.parametrize(
     "uses, said",
     [
-        ("", "stop: a wins"),
-        ("pause", "Nothing is compared until 'resume'. Before: stop: a wins"),
-        ("winner:a", "Nothing is compared until 'resume'. Before: stop: a wins"),
-        ("end", "stop: a wins"),
-        ("drop:c", "stop: a wins"),
+        ("", "stop: ranker a wins"),
+        ("pause", "Nothing is compared until 'resume'. Before: stop: ranker a wins"),
+        ("winner:a", "Nothing is compared until 'resume'. Before: stop: ranker a wins"),
+        ("end", "stop: ranker a wins"),
+        ("drop:c", "stop: ranker a wins"),
     ],
 )
 def test_the_sentence_follows_from_decisions_and_controls(tmp_path, uses, said):

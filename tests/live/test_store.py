@@ -108,7 +108,7 @@ def test_an_invalid_search_is_refused_and_the_others_of_its_transaction_are_kept
         assert good.token and other.token and experiment.state().pages == 2
 
 
-def test_threads_share_an_experiment(tmp_path):
+def test_threads_share_the_store_of_an_experiment(tmp_path):
     with opened(tmp_path) as experiment:
 
         def work(number):
@@ -154,7 +154,7 @@ def test_a_backup_during_use_is_a_complete_store(tmp_path):
         assert restored.plan.sets == experiment.plan.sets
 
 
-def test_check_finds_damage(tmp_path):
+def test_live_check_finds_damage_of_the_store(tmp_path):
     clock = Clock()
     with filled(tmp_path, clock) as experiment:
         clock.now += 100

@@ -59,16 +59,22 @@ def decided(found, *, stop=True, checks="sound", guards="none"):
 
 
 STATES = [  # log, settings, verdict, labels, beginning of the sentence
-    ("decided", {}, "stop", {"old wins"}, "stop: old wins. So far its mean outcome is ahead; a later change"),
-    ("decided", {"stop": False}, "stop", {"old wins"}, "old wins (p "),
+    ("decided", {}, "stop", {"old wins"}, "stop: ranker old wins. So far its mean outcome is ahead; a later change"),
+    ("decided", {"stop": False}, "stop", {"old wins"}, "ranker old wins (p "),
     ("decided", {"checks": "failed"}, "no decision", {"no decision"}, "no decision: checks of the experiment fail ("),
-    ("decided", {"guards": "kept"}, "stop", {"old wins"}, "stop: old wins. So far its mean outcome is ahead; a later"),
+    (
+        "decided",
+        {"guards": "kept"},
+        "stop",
+        {"old wins"},
+        "stop: ranker old wins. So far its mean outcome is ahead; a later",
+    ),
     ("undecided", {"guards": "broken"}, "go on", {"open"}, "go on: "),
     ("decided", {"guards": "broken"}, "no decision", {"no decision"}, "no decision: old is ahead, but the log does"),
     ("undecided", {}, "go on", {"open"}, "go on: "),
     ("tied", {}, "no difference", {"no difference"}, "no difference: the mean outcome of every pair is within 0.4 of"),
     ("few users", {}, "go on", {"open"}, "go on: too few users so far, or a few of them have too large a share of"),
-    ("three", {}, "stop", {"old wins", "no difference"}, "stop: old wins against each of the 2 others. So far"),
+    ("three", {}, "stop", {"old wins", "no difference"}, "stop: ranker old wins against each of the 2 others. So far"),
 ]
 
 
@@ -83,7 +89,7 @@ def test_the_library_decides_as_the_command_with_the_checks_of_the_log(tmp_path)
     """Every list shows old on top, so the coin of the first position is no coin."""
     found = compare_log(log_of(tmp_path / "log.jsonl", CLEAR * 60), looks=False)
     assert found.decision.verdict == "no decision" and "owners of position 1" in found.decision.sentence
-    assert found.decision.notes[-1].startswith("By the primary outcome alone, the result would be: old wins (p ")
+    assert found.decision.notes[-1].startswith("By the primary outcome alone, the result would be: ranker old wins (p ")
     assert decide(found, checks=False).winner == "old" and decide(found, checks=False).findings is None
 
 

@@ -13,6 +13,7 @@ from ltr_duel.core import InputError
 from ltr_duel.papers import NoDataError, list_figures, make_figure, read_made, write_pages
 from tests.conftest import ROCK_PAPER_SCISSORS
 from tests.experiment.conftest import count_runs, finish, start, wait_for
+from tests.site.snippets import run_command
 
 SMALL = '''
 from ltr_duel.papers import another, arxiv_properties, corpus, figure, matrix, measured, published, ratio, real, row
@@ -79,8 +80,8 @@ def test_a_figure_leaves_one_tidy_table_and_says_where_it_comes_from(make, tmp_p
     }  # fmt: skip
     sources = {"equal_gaps K=3": "as in the paper", "equal_gaps K=4": "as in the paper", "toy": "another corpus"}
     assert dict(zip(frame["problem"], frame["source"], strict=True)) == sources
-    assert {"problem": "toy", "source": "another corpus", "note": "a part of toy"} in made.about["sources"]
-    assert (made.about["runs"], made.about["shortened"]) == (16, False) and "note" not in frame
+    assert {"problem": "toy", "source": "another corpus", "note": "a part of toy"} in made.facts["sources"]
+    assert (made.facts["runs"], made.facts["shortened"]) == (16, False) and "note" not in frame
 
 
 def test_the_first_source_that_exists_is_used_and_an_optional_problem_without_one_is_left_out(make, toy):
@@ -93,7 +94,7 @@ def test_the_first_source_that_exists_is_used_and_an_optional_problem_without_on
 def test_the_quick_scale_has_its_own_settings_and_is_called_shortened(make):
     made = make(scale="quick")
     assert set(made.frame["horizon"]) == {100} and set(made.frame["repetition"]) == {0, 1}
-    assert made.about["shortened"] and made.about["scale"] == "quick"
+    assert made.facts["shortened"] and made.facts["scale"] == "quick"
 
 
 def test_a_figure_without_data_is_named_with_the_option(make):
@@ -133,7 +134,7 @@ def test_random_subsets_of_features_have_the_means_of_these_features(make, tmp_p
         assert found.values["utility"] == pytest.approx([means[arm] for arm in found.matrix.names])
 
 
-def test_the_same_again_does_nothing_and_leaves_the_same_tables(make, tmp_path):
+def test_a_second_make_figure_runs_nothing_and_writes_the_same_tables(make, tmp_path):
     def result():
         make()
         files = ("data.parquet", "data.csv", "study-1.toml")
@@ -143,7 +144,7 @@ def test_the_same_again_does_nothing_and_leaves_the_same_tables(make, tmp_path):
     assert result() == result()
 
 
-def test_a_failed_run_is_named_and_how_to_go_on(make, tmp_path, monkeypatch):
+def test_a_figure_with_a_failed_run_names_the_retry_command(make, tmp_path, monkeypatch):
     def fail(*_, **__):
         raise ArithmeticError("no")
 
@@ -178,16 +179,17 @@ def test_the_page_of_a_paper_has_its_table_and_its_figures(make, tmp_path):
     assert (tmp_path / "out" / "small" / "figure.svg").is_file()
 
 
-def test_the_command_prints_the_rows_and_names_what_there_is(tmp_path):
-    code, out, err = finish(start("reproduce", "beat_the_mean_table_1", "--out", tmp_path / "out"))
-    assert code == 0 and "B3: differs. as well as stochastic triangle inequality" in out and "[1/1]" in err
+def test_reproduce_prints_the_rows_and_lists_the_figures(tmp_path):
+    code, said = run_command(["reproduce", "beat_the_mean_table_1", "--out", str(tmp_path / "out")])
+    assert code == 0 and "B3: differs. as well as stochastic triangle inequality" in said and "[1/1]" in said
     assert (tmp_path / "out" / "beat_the_mean.html").is_file()
-    code, out, err = finish(start("reproduce", "rucb_figure_5x", "--out", tmp_path / "out"))
-    assert code == 2 and out == "" and err.count("\n") == 1
-    assert "no figure 'rucb_figure_5x'; did you mean 'rucb_figure_5'?" in err and "all)" in err
+    code, said = run_command(["reproduce", "rucb_figure_5x", "--out", str(tmp_path / "out")])
+    assert code == 2 and said.count("\n") == 1 and "all)" in said
+    assert "no figure 'rucb_figure_5x'; did you mean 'rucb_figure_5'?" in said
 
 
-def test_after_an_interrupt_the_same_command_goes_on(tmp_path):
+@pytest.mark.long
+def test_reproduce_resumes_after_an_interrupt(tmp_path):
     slow = SMALL.replace("repetitions=3", "repetitions=150").replace("horizon=1000", "horizon=100_000")
     (tmp_path / "files").mkdir()
     (tmp_path / "files" / "small.py").write_text(slow)

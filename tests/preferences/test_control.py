@@ -85,4 +85,4 @@ def test_sums_beyond_those_of_corrected_outcomes_are_refused(part, value):
     tally.lists[0, 1] = 10
     getattr(tally, part)[0, 1] = int(10 * value * SCALE)
     with pytest.raises(InputError, match=f"impossible: '{part}'"):
-        tally.kept(2)
+        tally.checked(2)

@@ -111,11 +111,11 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("sentence", REFUSED)
-def test_impossible_requests_are_refused(sentence):
+def test_impossible_settings_of_an_estimate_are_refused(sentence):
     with pytest.raises(InputError, match=sentence):
         estimate_preferences(random_rankings(3, 3, 5), **{"comparisons": 10, **REFUSED[sentence]})
 
 
-def test_one_ranker_has_no_preferences():
+def test_estimate_preferences_refuses_a_single_ranker():
     with pytest.raises(InputError, match=r"at least two rankers; there is 1 \('ranker 0'\)"):
         estimate_preferences(random_rankings(3, 3, 5)[[0]])

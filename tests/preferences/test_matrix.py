@@ -33,7 +33,7 @@ def test_a_circle_has_no_condorcet_winner_and_all_copeland_and_borda_winners(won
         ([[0.4, 0.6], [0.4, 0.5]], r"p\['0', '0'\] \+ p\['0', '0'\] must be 1, not 0.8"),
     ],
 )
-def test_other_tables_are_refused(p, sentence):
+def test_tables_that_are_no_preference_matrix_are_refused(p, sentence):
     with pytest.raises(InputError, match=sentence):
         PreferenceMatrix(np.array(p))
 

@@ -14,7 +14,7 @@ from ltr_duel.preferences import PreferenceMatrix, estimate_preferences, load_pr
 from tests.conftest import bradley_terry, random_rankings
 
 
-def test_everything_survives_a_round_trip(tmp_path):
+def test_matrix_files_keep_everything_in_a_round_trip(tmp_path):
     error, counts = 0.01 * (1 - np.eye(5)), 77 * (1 - np.eye(5, dtype=int))
     names = ("a", "ü", "c d", "4", "")
     matrix = PreferenceMatrix(bradley_terry(5).p, names, error, counts, {"corpus": "x", "seed": 3})
@@ -50,7 +50,7 @@ def test_csv_keeps_p_and_names_and_warns_that_errors_are_lost(tmp_path):
         save_preferences(estimate, tmp_path / "m.csv")
 
 
-def test_other_suffixes_are_refused(tmp_path):
+def test_matrix_files_with_other_suffixes_are_refused(tmp_path):
     with pytest.raises(InputError, match=r"m.csv.gz: a preference matrix is written to \.parquet or \.csv"):
         save_preferences(bradley_terry(3), tmp_path / "m.csv.gz")
     assert not list(tmp_path.iterdir())
@@ -86,7 +86,7 @@ def test_all_published_files_are_read(real_data):
         (b"\xff\xfa\x00", "not a preference matrix"),
     ],
 )
-def test_other_files_are_refused_by_name(tmp_path, content, sentence):
+def test_files_that_are_no_matrix_are_refused_by_name(tmp_path, content, sentence):
     path = tmp_path / "file"
     path.write_bytes(content)
     with pytest.raises(InputError, match=sentence) as caught:

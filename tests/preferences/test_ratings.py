@@ -44,13 +44,9 @@ def coverage(repetitions):
     return np.mean(covered)
 
 
-def test_intervals_cover_at_their_nominal_rate():
-    assert coverage(60) == pytest.approx(0.95, abs=0.035)  # 360 correlated intervals
-
-
-@pytest.mark.long
-def test_intervals_of_four_thousand_matrices_cover_at_their_nominal_rate():
-    assert coverage(4000) == pytest.approx(0.95, abs=0.01)
+@pytest.mark.parametrize("matrices, error", [(20, 0.06), pytest.param(4000, 0.01, marks=pytest.mark.long)])
+def test_intervals_cover_at_their_nominal_rate(matrices, error):
+    assert coverage(matrices) == pytest.approx(0.95, abs=error)  # six correlated intervals of each
 
 
 @pytest.mark.parametrize("n", [1000, 10_000_000])

@@ -12,7 +12,7 @@ from ltr_duel.preferences.properties.bounds import gaps, lower_bound
 from ltr_duel.preferences.properties.transitivity import gamma_btm, is_total_order
 
 
-def test_links_are_written_out():
+def test_link_functions_of_utilities_are_written_out():
     u, v = 0.8, 0.3
     for link, expected in (
         ("linear", (1 + u - v) / 2),

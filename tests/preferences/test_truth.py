@@ -59,8 +59,8 @@ def coverage(rule, way, runs, comparisons, queries):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_intervals_cover_at_their_nominal_rate(way):
-    # 100 runs of 6 pairs: a standard error of about 1 %; 90 % would be seen in 97 of 100 studies
-    assert coverage("marginal_sign", way, 100, 480, 20) == pytest.approx(0.95, abs=0.028)
+    # 50 runs of 6 pairs: a standard error of about 1.4 %
+    assert coverage("marginal_sign", way, 50, 480, 20) == pytest.approx(0.95, abs=0.04)
 
 
 @pytest.mark.long
@@ -97,12 +97,12 @@ def test_with_resampled_ties_a_preference_is_the_mean_over_all_orders_of_ties(me
     for seed, order in enumerate(permutations(range(3))):
         features = np.stack([[*(1 + np.array(order) / 8), 2.0, 0.0], other], axis=1)
         untied = feature_rankers(make_dataset(features, [5]), ties="file")
-        matrix = estimate_preferences(untied, comparisons=20_000, seed=seed, **given)
+        matrix = estimate_preferences(untied, comparisons=10_000, seed=seed, **given)
         p.append(matrix.p[0, 1])
         errors.append(matrix.standard_error[0, 1])
     tied = feature_rankers(make_dataset([[1, 2], [1, 4], [1, 1], [2, 3], [0, 5]], [5]), ties="resample")
-    matrix = estimate_preferences(tied, comparisons=80_000, seed=9, **given)
+    matrix = estimate_preferences(tied, comparisons=40_000, seed=9, **given)
     error = np.hypot(matrix.standard_error[0, 1], np.hypot.reduce(errors) / 6)
     assert np.ptp(p) > 0.01, "the order of ties matters"
-    assert abs(matrix.p[0, 1] - np.mean(p)) < 4 * error < 0.01
+    assert abs(matrix.p[0, 1] - np.mean(p)) < 4 * error < 0.015
     assert "integrated" in matrix.provenance["variance_reduction"]

@@ -154,7 +154,7 @@ def test_equal_rankers_differ_with_p_one_and_a_single_query_has_no_interval():
     assert evaluate_rankers(twice(1, 0, 2, 0, 1, 2), ["MAP"])["p"].iloc[1] == 1
 
 
-def test_queries_that_are_all_alike_leave_room_for_others():
+def test_intervals_of_identical_queries_leave_room_for_others():
     table = evaluate_rankers(twice(1, 0, 2, 1, 0, 2), ["MAP"])
     middle = (1 / 2 + 2 / 3) / 2  # mean of both queries; 2.5 % of samples miss a kind with a share of 1 - .025^(1/2)
     unseen = 1 - 0.025**0.5

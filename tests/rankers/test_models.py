@@ -175,7 +175,7 @@ def test_columns_of_fitted_models_are_matched_by_name(corpus):
         (["f0", "f1", "f2", "f3"], ("1", "2", "3"), "has 3; --features N .* --first-id 0"),
     ],
 )
-def test_columns_of_a_model(corpus, names, own, columns):
+def test_model_columns_are_the_features_of_a_model_file(corpus, names, own, columns):
     dataset = replace(corpus, features=corpus.features[:, :3], feature_names=own)
     count = 3 if names is None else len(names)
     if isinstance(columns, str):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import re
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,14 +11,12 @@ import pytest
 from ltr_duel import load_dataset
 from ltr_duel.logs import simulate_log
 from ltr_duel.rankers import feature_rankers
+from tests.site.snippets import DOCS, python_code
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "rankers.md"
 
-
-def recipe(head):
-    """Return the Python text below a heading."""
-    section = PAGE.read_text(encoding="utf-8").partition(f"# {head}")[2]
-    return re.search(r"```python\n(.*?)```", section, re.S)[1]
+def recipe(heading):
+    """Return the first Python code below a heading."""
+    return python_code(DOCS / "rankers.md", heading)[0]
 
 
 def frames(seed=0, queries=8, documents=15):
@@ -38,6 +34,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.long
 def test_lambdamart_beats_the_features_of_mq2008_under_all_click_models(folder, real_data):
     (folder / "MQ2008").symlink_to(real_data / "MQ2008")
     known: dict = {}
@@ -56,7 +53,7 @@ def test_labels_from_clicks_train_a_model_that_beats_the_features(folder, real_d
     assert ranks[0] == "model" and known["shown"].mean() > 0.5
 
 
-def test_two_runs_of_a_search_engine(folder):
+def test_recipe_of_two_runs_of_a_search_engine(folder):
     qrels, runs = frames()
     (folder / "qrels.txt").write_text("".join(f"{r.qid} 0 {r.docno} {r.label}\n" for r in qrels.itertuples()))
     texts = {
@@ -71,7 +68,7 @@ def test_two_runs_of_a_search_engine(folder):
     assert known["table"]["ranker"].tolist()[:2] == ["bm25", "dense"]
 
 
-def test_frames_of_pyterrier(folder):
+def test_recipe_of_pyterrier_frames(folder):
     qrels, runs = frames()
     known = {"qrels": qrels, **runs}
     exec(recipe("Recipe: PyTerrier"), known)
@@ -79,7 +76,7 @@ def test_frames_of_pyterrier(folder):
     assert known["rankings"].provenance["corpus"] == "my collection"
 
 
-def test_fitted_models_and_functions():
+def test_recipe_of_fitted_models_and_functions():
     known: dict = {}
     exec(recipe("Models"), known)
     assert known["rankings"].names == ("linear", "sum", "feature 4")

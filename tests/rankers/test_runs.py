@@ -259,7 +259,7 @@ def judged(query="1", document="a", label=1):
         (judged(), {"r": pd.DataFrame({"qid": ["1"], "docno": ["a"]})}, "run 'r': no column 'score' among qid, docno"),
     ],
 )
-def test_what_cannot_be_pooled_is_refused(files, qrels, runs, complaint):
+def test_runs_that_cannot_be_pooled_are_refused(files, qrels, runs, complaint):
     if isinstance(qrels, str):
         (files / "qrels.txt").write_text(qrels)
     with pytest.raises(InputError, match=complaint):

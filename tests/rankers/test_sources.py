@@ -35,7 +35,7 @@ def test_words_that_name_features_give_the_feature_rankers(corpus):
         assert (rankings.order == expected.order).all()
 
 
-def test_kinds_mix_and_say_where_they_come_from(corpus, tmp_path):
+def test_ranker_kinds_mix_and_their_provenance_names_them(corpus, tmp_path):
     data = lightgbm.Dataset(corpus.features, corpus.relevance)
     booster = lightgbm.train({"verbose": -1, "num_threads": 1, "min_data_in_leaf": 2}, data, 3)
     booster.save_model(tmp_path / "model.txt")
@@ -71,6 +71,6 @@ def test_kinds_mix_and_say_where_they_come_from(corpus, tmp_path):
         (["a=features:1", "a=features:2"], "two rankers are called 'a'; rename one: NAME=features:2"),
     ],
 )
-def test_bad_words_are_refused(corpus, words, complaint):
+def test_wrong_ranker_words_are_refused(corpus, words, complaint):
     with pytest.raises(InputError, match=complaint):
         rankers_named(corpus, words)

@@ -26,7 +26,7 @@ def test_a_batch_of_one_is_the_run_without_batches_and_other_lateness_another_ru
     assert all(result.runs[0].pulls[-1].sum() == 1200 for result in results)
 
 
-def test_nothing_is_learned_in_the_first_batch():
+def test_no_outcome_is_learned_in_the_first_batch():
     """If the batch is as long as the run, all arms are compared equally often: a chi-squared test at 1e-6."""
     results = simulate(MATRIX, "rucb", horizon=500, repetitions=20, batch=500, jobs=1, compiled=False)
     pulls = np.sum([run.pulls[-1] for run in results.runs], axis=0)
@@ -43,7 +43,7 @@ def test_simulated_users_answer_in_batches_too():
 
 
 @pytest.mark.parametrize("given", [{"batch": 0}, {"batch": 601}, {"delay": -1}])
-def test_lateness_is_at_most_the_horizon(given):
+def test_batch_and_delay_are_at_most_the_horizon(given):
     with pytest.raises(InputError, match=f"the {next(iter(given))} must be between [01] and 600"):
         simulate(MATRIX, "rucb", **QUICK, **given)
 

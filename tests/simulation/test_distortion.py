@@ -47,7 +47,7 @@ def test_compiled_and_interpreted_give_the_same_lead():
 
 
 @pytest.mark.parametrize("reduction", ["none", "auto"])
-def test_nobody_beats_the_winner_of_a_ladder(reduction):
+def test_distortion_is_0_where_the_winner_beats_every_ranker(reduction):
     # Four documents are shown, the relevant one always among them, and no two rankers place it alike.
     given = QUICK | {"sizes": [2, 3, 4], "variance_reduction": reduction}
     frame = measure_distortion(ladder(4), clicks="perfect", methods=["sosm"], **given)

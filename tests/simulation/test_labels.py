@@ -97,7 +97,7 @@ def test_a_run_is_that_of_the_permuted_matrix_put_back(policy):
     assert result.recommended.tolist() == [order[label] for label in counts.recommended]
 
 
-def test_every_order_is_equally_likely():
+def test_every_permutation_of_arm_labels_is_equally_likely():
     rng = stream(0, "orders")
     orders = [tuple(random_order(3, rng).tolist()) for _ in range(6000)]
     _, counts = np.unique(orders, axis=0, return_counts=True)

@@ -50,10 +50,10 @@ def test_the_tests_against_the_best_policy_are_corrected_for_the_number_of_all_p
 
 def test_ten_equal_policies_differ_from_the_best_of_them_in_one_study_of_twenty_at_most():
     rng, least = np.random.default_rng(0), []
-    for _ in range(60):
+    for _ in range(30):
         table = summarise(frame_of(**{f"p{k}": values for k, values in enumerate(rng.gamma(4, 1, (10, 12)))}))
         least.append(table[["p_wilcoxon", "p_t"]].min())
-    assert (np.array(least) < 0.05).mean(axis=0).max() <= 0.05 + 2 * (0.05 * 0.95 / 60) ** 0.5
+    assert (np.array(least) < 0.05).mean(axis=0).max() <= 0.05 + 2 * (0.05 * 0.95 / 30) ** 0.5
 
 
 def test_equal_policies_do_not_differ_and_one_run_tests_nothing():
@@ -73,7 +73,7 @@ def test_the_interval_of_few_runs_is_student_s_and_that_of_resamples_is_as_wide(
     assert bootstrap_interval(resamples, units=6) == pytest.approx(expected, abs=1e-3)
 
 
-def test_results_summarise_themselves():
+def test_results_summary_is_that_of_their_frame():
     table = simulate(coins(bradley_terry(4)), ["rucb", "mdb"], horizon=500, repetitions=5).summary()
     assert list(table["policy"]) == ["rucb", "mdb"] and table["p_wilcoxon"].notna().sum() == 1
 

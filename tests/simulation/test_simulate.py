@@ -38,7 +38,7 @@ def run_on(policy, matrix, times, *, jump):
 
 
 @pytest.mark.parametrize("policy", [*BOTH, "rmed1", "rmed2"])
-def test_jumps_change_nothing(policy):
+def test_jumps_change_no_counts(policy):
     among_rivals = bradley_terry(6)[[3, 1, 0, 2, 5, 4]]  # the winner has rivals with smaller and with larger numbers
     for matrix in (among_rivals, bradley_terry(2), bradley_terry(1), ROCK_PAPER_SCISSORS):
         times = checkpoints(100_000)
@@ -96,6 +96,7 @@ def test_another_seed_gives_other_pulls_and_another_horizon_the_same_start():
     assert (longer.pulls[np.isin(longer.checkpoints, shared)] == first.pulls[:-1]).all()
 
 
+@pytest.mark.long
 def test_a_process_without_a_compiler_gives_the_same_bytes(tmp_path):
     script = """
 import sys

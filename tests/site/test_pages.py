@@ -25,7 +25,7 @@ from ltr_duel.rankers import feature_rankers
 from tests.site.snippets import DOCS, ROOT, run_command, run_page, steps
 
 PAGES = sorted(page.name for page in DOCS.glob("*.md"))
-QUICK = ("first_regret_curve.md", "own_rankers.md", "winners.md")  # run in every test of the package
+QUICK = ("own_rankers.md", "winners.md")  # run in every test of the package
 NOTHING_RUNS = (
     "architecture",
     "glossary",

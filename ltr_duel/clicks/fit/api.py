@@ -104,12 +104,7 @@ class FittedClicks:
 
 
 def fit_clicks(
-    sessions: Sessions,
-    model: str,
-    *,
-    iterations: int = 1000,
-    tolerance: float = 1e-9,
-    smoothing: float = 1.0,
+    sessions: Sessions, model: str, *, iterations: int = 1000, tolerance: float = 1e-9, smoothing: float = 1.0
 ) -> FittedClicks:
     """Fit one click model by expectation maximisation.
 

@@ -53,6 +53,8 @@ class State(NamedTuple):
     used: MarkVector  # (longest,) 1 for documents in the current list; all zero between calls
     key: IntVector  # (4 * length,) key of the current program
     lists: IntMatrix  # (2^length, length) all allowed lists
+    path: IntMatrix  # (length + 1, 3) row k: search depth in the two orders after k positions, document k of the list
+    share: FloatMatrix  # (length + 1, 3) row k: weights of the first k positions for each ranker, credit of document k
     program: Program  # its table: credits of the lists; its worth: their sensitivities
     solutions: Solutions
 
@@ -71,6 +73,8 @@ def init(size: Size, params: Params, outcome: str) -> State:
         np.zeros(size.longest, np.uint8),
         np.zeros(4 * length, np.int64),
         np.zeros((2**length, length), np.int64),
+        np.zeros((length + 1, 3), np.int64),
+        np.zeros((length + 1, 3)),
         new_program(length, 2**length),
         Solutions(
             np.zeros((_KEPT, 4 * length), np.int64),
@@ -110,42 +114,46 @@ def sensitivity(first: float, second: float) -> float:
 def merge(state: State, lists: Lists, query: int, first: int, second: int, length: int) -> int:
     """Write all allowed lists with their credits and sensitivities, and return their number.
 
-    Bit ``length - 1 - k`` of ``choices`` is the ranker that adds the document at position k.
+    Bit ``length - 1 - k`` of ``choices`` is the ranker that adds the document at position k. A list keeps the first
+    documents of the list before, up to the first position where the ranker differs.
     """
-    start, weight = lists.query_ptr[query], 0.0
+    start, path, share, weight = lists.query_ptr[query], state.path, state.share, 0.0
     for k in range(length):
         weight += 1.0 / (k + 1)
-    count, choices = 0, 0
+    count, choices, k = 0, 0, 0
     while choices < 1 << length:
-        reached, reached_by_second, k = 0, 0, 0
-        for_first, for_second = 0.0, 0.0
         while k < length:
-            while state.used[lists.order[first, start + reached]] == 1:
-                reached += 1
-            while state.used[lists.order[second, start + reached_by_second]] == 1:
-                reached_by_second += 1
-            document = lists.order[first, start + reached]
+            by_first, by_second = path[k, 0], path[k, 1]
+            while state.used[lists.order[first, start + by_first]] == 1:
+                by_first += 1
+            document = lists.order[first, start + by_first]
             if choices >> (length - 1 - k) & 1:
-                if document == lists.order[second, start + reached_by_second]:
+                while state.used[lists.order[second, start + by_second]] == 1:
+                    by_second += 1
+                if document == lists.order[second, start + by_second]:
                     break  # both rankers would add the same document, as in lists before
-                document = lists.order[second, start + reached_by_second]
+                document = lists.order[second, start + by_second]
             credit = credit_of(state.credit, lists.rank[first, start + document], lists.rank[second, start + document])
             state.used[document] = 1
-            state.lists[count, k] = document
-            state.program.table[k, count] = credit
-            if credit > 0.0:
-                for_first += 1.0 / (k + 1) / weight
-            elif credit < 0.0:
-                for_second += 1.0 / (k + 1) / weight
+            path[k, 2], share[k, 2] = document, credit
+            path[k + 1, 0], path[k + 1, 1] = by_first, by_second
+            share[k + 1, 0], share[k + 1, 1] = share[k, 0], share[k, 1]
+            if credit != 0.0:
+                share[k + 1, int(credit < 0.0)] += 1.0 / (k + 1) / weight
             k += 1
-        for m in range(k):
-            state.used[state.lists[count, m]] = 0
+        last = k - 1
         if k == length:
-            state.program.worth[count] = sensitivity(for_first, for_second)
+            for m in range(length):
+                state.lists[count, m] = path[m, 2]
+                state.program.table[m, count] = share[m, 2]
+            state.program.worth[count] = sensitivity(share[length, 0], share[length, 1])
             count += 1
-            choices += 1
-        else:
-            choices += 1 << (length - 1 - k)  # skip the lists with this beginning
+            k -= 1
+        choices += 1 << (length - 1 - k)  # skip the lists with this beginning
+        while k > 0 and choices >> (length - 1 - k) & 1 == 0:
+            k -= 1
+        for m in range(k, last + 1):
+            state.used[path[m, 2]] = 0
     return count
 
 

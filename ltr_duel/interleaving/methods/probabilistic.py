@@ -259,9 +259,9 @@ def lead_among_many(state: State, a: int, b: int, n_clicks: int) -> float:
         state.owned[middle + c + 2] = 0.0
         left = 0.0  # the previous value at m - 1
         for m in range(middle - c - 1, middle + c + 2):
-            here = state.owned[m]
-            state.owned[m] = left * up + here * stay + state.owned[m + 1] * down
-            left = here
+            current = state.owned[m]
+            state.owned[m] = left * up + current * stay + state.owned[m + 1] * down
+            left = current
     lead = 0.0
     for d in range(1, n_clicks + 1):
         lead += state.owned[middle + d] - state.owned[middle - d]

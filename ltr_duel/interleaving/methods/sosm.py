@@ -76,17 +76,17 @@ def score_slate(
     """Write the score of each ranker of the slate into ``state.scores``."""
     start = lists.query_ptr[query]
     for a in range(size):
-        mine, given = a * state.room, lists.rank[slate[a], start:]
+        row, ranks = a * state.room, lists.rank[slate[a], start:]
         for k in range(length):
-            state.ranks[mine + k] = given[page.shown[k]]
+            state.ranks[row + k] = ranks[page.shown[k]]
         for k in range(length, state.top):
-            state.ranks[mine + k] = _BEHIND_ALL
+            state.ranks[row + k] = _BEHIND_ALL
     for a in range(size):
-        mine, score = a * state.room, 0
+        row, score = a * state.room, 0
         for c in range(n_clicks):
             rho = 1
             for k in range(0, length, SMALL_AT_ONCE):
-                rho += count_below(state.ranks, mine + k, state.ranks[mine + page.clicks[c]])
+                rho += count_below(state.ranks, row + k, state.ranks[row + page.clicks[c]])
             score += state.points[rho]
         state.scores[a] = score
 

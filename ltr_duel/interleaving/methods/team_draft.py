@@ -166,10 +166,10 @@ def rank_scores(scores: IntVector, size: int, won: SignMatrix) -> None:
 
 
 @kernel
-def compare_scores(mine: int, scores: IntVector, won: SignVector) -> None:
+def compare_scores(score: int, scores: IntVector, won: SignVector) -> None:
     """Compare one score with other scores; a separate function, so that the compiler vectorises it."""
     for b in range(won.shape[0]):
-        won[b] = int(mine > scores[b]) - int(mine < scores[b])
+        won[b] = int(score > scores[b]) - int(score < scores[b])
 
 
 register(

@@ -18,17 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import (
-    IntMatrix,
-    IntVector,
-    SignMatrix,
-    interpreted,
-    kernel,
-    parallel,
-    random_below,
-    shuffle,
-    stream,
-)
+from ltr_duel.core import IntMatrix, IntVector, SignMatrix, interpreted, kernel, parallel, random_below, shuffle, stream
 from ltr_duel.interleaving import Comparison, compare_slate
 from ltr_duel.preferences.estimate.control import corrections_of
 from ltr_duel.preferences.estimate.evaluators import NO_CORRECTIONS, BlockPlan, count_block, open_evaluator

@@ -62,16 +62,16 @@ class Settings:
     @property
     def provenance(self) -> dict[str, Any]:
         """All settings that determine an estimate except the number of comparisons, as JSON."""
-        about = {**self.comparer.provenance, "seed": self.seed}
+        settings = {**self.comparer.provenance, "seed": self.seed}
         if self.size:
-            about["size"] = self.size
+            settings["size"] = self.size
         if self.reduced:
             used = {
                 "antithetic": self.antithetic, "control": True,
                 "integrated": self.integrated, "stratified": self.stratified,
             }  # fmt: skip
-            about["variance_reduction"] = [name for name, is_used in used.items() if is_used]
-        return numbered(about, estimate=NUMBERS)
+            settings["variance_reduction"] = [name for name, is_used in used.items() if is_used]
+        return numbered(settings, estimate=NUMBERS)
 
 
 def make_settings(

@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import FloatVector, IntVector, dispatched, implement, kernel, uniform, vector
+from ltr_duel.core import FloatMatrix, FloatVector, IntVector, dispatched, implement, kernel, uniform, vector
 from ltr_duel.interleaving import Comparer, Comparison, credit_pair, find_contributors
 
 RARE = 1 / 16  # share of all users; a branch with a smaller share is not split
+_EQUAL = 1e-12  # smaller differences of probabilities count as ties
 
 
 class PairList(NamedTuple):
@@ -38,6 +39,12 @@ class ByCredit(NamedTuple):
     any_method: bool = True  # numba does not support empty NamedTuple classes
 
 
+class BySign(NamedTuple):
+    """The outcome is the sign of Pr(the first ranker owns more clicks) - Pr(the second does), given the clicks."""
+
+    owned: FloatMatrix  # (top + 1, top + 1) owned[n, m] = Pr(the first ranker owns m of the first n clicks)
+
+
 class ByBalance(NamedTuple):
     """The outcome is Pr(the first ranker owns more clicks) - Pr(the second ranker owns more clicks)."""
 
@@ -47,7 +54,7 @@ class ByBalance(NamedTuple):
 class Tree(NamedTuple):
     """Probabilities of actions at each rank, and scratch arrays."""
 
-    credit: ByCredit | ByBalance
+    credit: ByCredit | BySign | ByBalance
     rare: float
     click: FloatVector  # (top,) Pr(click | the user reaches the rank)
     stop: FloatVector  # (top,) Pr(stop | click)
@@ -66,8 +73,9 @@ def open_tree(comparer: Comparer, rare: float = RARE) -> Tree:
     method, top = comparer.configured.component, comparer.top
     click, stop, leave, go_on, q = np.zeros((5, top))
     mass, outcome = np.zeros((2, top + 1))
-    linear = method.find_contributors and comparer.outcome not in method.posterior
-    credit = ByBalance() if linear else ByCredit()
+    credit: ByCredit | BySign | ByBalance = ByBalance() if method.find_contributors else ByCredit()
+    if method.find_contributors and comparer.outcome in method.posterior:
+        credit = BySign(np.eye(top + 1))
     balances = np.zeros((2, 2 * top + 3))
     return Tree(credit, rare, click, stop, leave, go_on, mass, np.zeros(top + 1, np.int64), outcome, q, *balances)
 
@@ -89,6 +97,13 @@ def mean_over_users(comparison: Comparison, tree: Tree, shown: PairList, rng: np
 @dispatched
 def mean_outcome(credit: Any, comparison: Comparison, tree: Tree, shown: PairList, rng: np.random.Generator) -> float:
     """Return the result of `mean_over_users`, given the click, stop and leave probabilities at each rank."""
+    return walk_users(comparison, tree, shown, rng)
+
+
+def _mean_of_signs(
+    credit: BySign, comparison: Comparison, tree: Tree, shown: PairList, rng: np.random.Generator
+) -> float:
+    find_owners(comparison, tree, shown)
     return walk_users(comparison, tree, shown, rng)
 
 
@@ -135,11 +150,26 @@ def mean_balance(tree: Tree, length: int) -> float:
     return total
 
 
-@kernel
-def outcome_of(comparison: Comparison, shown: PairList, n_clicks: int) -> float:
-    """Return the outcome of the first ``n_clicks`` clicks on the page."""
+@dispatched
+def outcome_of(credit: Any, comparison: Comparison, tree: Tree, shown: PairList, begin: int, n_clicks: int) -> float:
+    """Return the outcome of the first ``n_clicks`` clicks on the page, the first ``begin`` of which had an outcome."""
     c = comparison
     return credit_pair(c.method, c.lists, shown.query, shown.first, shown.second, c.page, shown.length, n_clicks)
+
+
+def _sign_of_owned(
+    credit: BySign, comparison: Comparison, tree: Tree, shown: PairList, begin: int, n_clicks: int
+) -> float:
+    for n in range(begin, n_clicks):
+        q, before, after = tree.q[comparison.page.clicks[n]], credit.owned[n], credit.owned[n + 1]
+        after[0] = before[0] * (1.0 - q)
+        for m in range(1, n + 1):
+            after[m] = before[m] * (1.0 - q) + before[m - 1] * q
+        after[n + 1] = before[n] * q
+    lead = 0.0
+    for m in range((n_clicks + 1) // 2):
+        lead += credit.owned[n_clicks, n_clicks - m] - credit.owned[n_clicks, m]
+    return float(vector.sign(lead, _EQUAL))
 
 
 @kernel
@@ -174,7 +204,7 @@ def walk_users(comparison: Comparison, tree: Tree, shown: PairList, rng: np.rand
         if clicked > 0.0:
             c.page.clicks[n] = k
             n += 1
-            tree.outcome[n] = outcome_of(c, shown, n)
+            tree.outcome[n] = outcome_of(tree.credit, c, tree, shown, n - 1, n)
             stopping = clicked * tree.stop[k]
             total += stopping * tree.outcome[n]
             tree.mass[n] = clicked - stopping
@@ -203,7 +233,9 @@ def follow_user(
         k += 1
     if n == n_clicks:
         return tree.outcome[n]
-    return outcome_of(c, shown, n)
+    return outcome_of(tree.credit, c, tree, shown, n_clicks, n)
 
 
+implement(mean_outcome, BySign, _mean_of_signs)
 implement(mean_outcome, ByBalance, _mean_by_balance)
+implement(outcome_of, BySign, _sign_of_owned)

@@ -1,1 +1,0 @@
-"""One-line mutants of the package, run occasionally."""

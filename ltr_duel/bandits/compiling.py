@@ -17,10 +17,11 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numba import types
 
-from ltr_duel.bandits.oracle import SeparateOracle, answer_pair, answer_slate
+from ltr_duel.bandits.oracle import SeparateOracle, answer_pair, answer_slate, duel, multiduel
 from ltr_duel.bandits.policy import POLICIES, Policy, PolicyError
 from ltr_duel.core import (
     InputError,
+    IntVector,
     Streams,
     WordsType,
     compile_error,
@@ -58,14 +59,18 @@ def _modules_of(value: Any) -> set[str]:
 
 
 @functools.cache
-def _compiled(policy: Policy | None, modules: tuple[str, ...], function: Callable[..., Any]) -> Any:
-    return jit.kernel_for(function, *modules, parts=policy.parts if policy else {})
+def _compiled(owner: Policy | type, modules: tuple[str, ...], function: Callable[..., Any]) -> Any:
+    """Return the kernel of a policy's loop, or of `answer_pair` or `answer_slate` for a class of oracles."""
+    if isinstance(owner, Policy):
+        return jit.kernel_for(function, *modules, parts=owner.parts)
+    hook: Any = multiduel if function is interpreted(answer_slate) else duel
+    return jit.kernel_for(function, *modules, parts={hook.__name__: hook.implementations[owner]})
 
 
 class Compilation(NamedTuple):
-    """Code to compile: the loop of a policy, or without a policy an oracle's `answer_pair` or `answer_slate`."""
+    """Code to compile: the loop of a policy, or `answer_pair` or `answer_slate` for a class of oracles."""
 
-    policy: Policy | None
+    owner: Policy | type
     kernel: Any
     kinds: tuple[Any, ...]  # numba's types of the arguments
 
@@ -77,20 +82,25 @@ class Compilation(NamedTuple):
     @property
     def text(self) -> bytes | None:
         """The compilation for another process, or None if the code exists or cannot be stored."""
-        if self.kernel.is_compiled(self.kinds, for_python=self.policy is not None):
+        policy = isinstance(self.owner, Policy)
+        if self.kernel.is_compiled(self.kinds, for_python=policy):
             return None
-        name = f"{self.kernel.__module__}:{self.kernel.__qualname__}"
-        return pickle.dumps((self.policy and self.policy.name, name, tuple(sorted(self.kernel.modules)), self.kinds))
+        name, owner = f"{self.kernel.__module__}:{self.kernel.__qualname__}", getattr(self.owner, "name", self.owner)
+        return pickle.dumps((owner, name, tuple(sorted(self.kernel.modules)), self.kinds))
 
 
-def by_addresses(oracle: Any, streams: Streams, *, sets: bool) -> tuple[SeparateOracle, Compilation]:
-    """Return an oracle by addresses, and the compilation whose address is still to be written into it."""
+def by_addresses(oracle: Any, streams: Streams, *, sets: bool) -> tuple[Any, IntVector, Compilation]:
+    """Return an oracle whose `separate` part is called by addresses, the array for the code's address, and the code."""
+    if not hasattr(oracle, "separate"):
+        inner, address, code = by_addresses(oracle.oracle, streams, sets=sets)
+        return oracle._replace(oracle=inner), address, code
     function, slate, won = answer_slate if sets else answer_pair, types.int64[::1], types.int8[:, ::1]
-    code = _compiled(None, tuple(sorted(_modules_of(oracle))), interpreted(function))
-    words, of_streams = code.types_of(oracle, streams)
+    owner: Any = type(oracle)
+    kernel = _compiled(owner, tuple(sorted(_modules_of(oracle))), interpreted(function))
+    words, of_streams = kernel.types_of(oracle, streams)
     rest = (slate, types.int64, won) if sets else (types.int64, types.int64)
     addresses = SeparateOracle(np.zeros(1, np.int64), np.array(words_of(oracle), np.int64))
-    return addresses, Compilation(None, code, (WordsType(words), *rest, of_streams))
+    return addresses, addresses.code, Compilation(owner, kernel, (WordsType(words), *rest, of_streams))
 
 
 def compile_ahead(calls: Iterable[Compilation], jobs: int) -> None:
@@ -116,9 +126,10 @@ def _in_a_process(calls: list[bytes]) -> None:
 
 def _compile_all(calls: list[bytes]) -> None:
     for call in calls:
-        policy, name, modules, kinds = pickle.loads(call)
-        kernel = _compiled(policy and POLICIES[policy], modules, interpreted(pkgutil.resolve_name(name)))
-        kernel.compile(kinds, for_python=policy is not None)
+        owner, name, modules, kinds = pickle.loads(call)
+        policy = isinstance(owner, str)
+        kernel = _compiled(POLICIES[owner] if policy else owner, modules, interpreted(pkgutil.resolve_name(name)))
+        kernel.compile(kinds, for_python=policy)
 
 
 @functools.cache

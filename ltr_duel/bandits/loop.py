@@ -173,9 +173,10 @@ class Run:
         elif policy.feedback == "slate":
             scratch = np.zeros(n_arms, np.int64), np.zeros((n_arms, n_arms), np.int8)
             loop, self._scratch = run_slates, (scratch,)
-        self._answers: Compilation | None = None
+        self._answers: tuple[IntVector, Compilation] | None = None
         if compiled and policy.compiled and not plain and is_separate(oracle) and isinstance(loop, jit.Kernel):
-            oracle, self._answers = by_addresses(oracle, streams, sets=loop is not run_pairs)
+            oracle, address, code = by_addresses(oracle, streams, sets=policy.feedback == "slate")
+            self._answers = address, code
         self._fixed = (self.state, params, oracle, streams, recorder)
         self._loop = loop_for(policy, loop, oracle, compiled=compiled, plain=plain)
 
@@ -220,8 +221,8 @@ class Run:
         PolicyError
             If the policy cannot be compiled, or chooses or recommends an arm that does not exist.
         """
-        if self._answers is not None and not self._fixed[2].code[0]:
-            self._fixed[2].code[0] = self._answers.address
+        if self._answers and not self._answers[0][0]:
+            self._answers[0][0] = self._answers[1].address
         args = (*self._fixed, Span(self.t + 1, stop, jump), *self._scratch)
         self.decisions += run_loop(self._policy, self._loop, args)
         label, recorder = f"policy '{self._policy.name}'", self._recorder
@@ -238,7 +239,8 @@ class Run:
         if not isinstance(self._loop, jit.Kernel):
             return []
         kinds = self._loop.types_of(*self._fixed, Span(1, 1, True), *self._scratch)
-        return [*filter(None, [self._answers]), Compilation(self._policy, self._loop, kinds)]
+        loop = Compilation(self._policy, self._loop, kinds)
+        return [self._answers[1], loop] if self._answers else [loop]
 
     @property
     def path(self) -> IntMatrix:

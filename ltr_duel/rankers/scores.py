@@ -22,8 +22,8 @@ from ltr_duel.core import (
 )
 from ltr_duel.data import Dataset, cached_arrays
 from ltr_duel.rankers.rankings import Rankings
-from ltr_duel.rankers.sorting import Ranked, Scored, blocks_of, rank_documents
-from ltr_duel.rankers.ties import REDRAWING, TIE_NUMBERS, TIE_RULES, TieRule, document_keys, salt_of
+from ltr_duel.rankers.sorting import Ranked, Scored, blocks_of, document_keys, rank_documents, salt_of
+from ltr_duel.rankers.ties import REDRAWING, TIE_NUMBERS, TIE_RULES, TieRule
 
 Arrays = dict[str, NDArray[Any]]  # orders, ranks, tied_documents; also ties, if each comparison orders them again
 

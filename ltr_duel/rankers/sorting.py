@@ -10,14 +10,14 @@ instructions.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import IntMatrix, IntVector, MarkVector, SmallIntVector, kernel
-from ltr_duel.rankers.ties import mix
+from ltr_duel.core import IntMatrix, IntVector, MarkVector, SmallIntVector, interpreted, kernel
 
 LongVector = NDArray[np.uint64]
 
@@ -27,7 +27,34 @@ _POSITION = 2**_PLACES - 1
 _SHARED = 29  # bits of a hash and a position together
 _LOWER = 2**_SHARED - 1
 _MOST = 2**63 - 1
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _INFINITY = 0x7FF << 52  # the bits of an infinite double
+
+
+def document_keys(query_ids: NDArray[np.str_], query_ptr: IntVector) -> NDArray[np.uint64]:
+    """Return one number for each document, computed from its query id and its position in the query."""
+    sizes = np.diff(query_ptr)
+    queries = np.array([_digest(str(query)) for query in query_ids], dtype=np.uint64)
+    place = np.arange(query_ptr[-1], dtype=np.uint64) - np.repeat(query_ptr[:-1], sizes).astype(np.uint64)
+    mix_all: Any = interpreted(mix)  # the uncompiled function accepts arrays, too
+    return np.asarray(mix_all((np.repeat(queries, sizes) + place * _GOLDEN).astype(np.uint64)))
+
+
+def salt_of(seed: int, ranker: str) -> np.uint64:
+    """Return the salt of a ranker; its tied documents are ordered by ascending ``mix(document ^ salt)``."""
+    return np.uint64(_digest(f"{seed}\x1f{ranker}"))
+
+
+def _digest(text: str) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+@kernel
+def mix(key: np.uint64) -> np.uint64:
+    """Scramble a number of 64 bits one to one (the finaliser of splitmix64)."""
+    key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return key ^ (key >> np.uint64(31))
 
 
 class Scored(NamedTuple):

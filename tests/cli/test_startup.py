@@ -29,10 +29,12 @@ def test_the_names_in_the_sources_are_those_of_the_registries():
     assert own == set(declared_names("interleaving/methods"))
 
 
-def test_completion_loads_no_compiler():
-    script = "import sys, ltr_duel.cli._words as words\n"
-    script += "print(words.policy_names(None, None, 'ruc'), [m for m in ('numba', 'numpy') if m in sys.modules])"
-    assert python(script).stdout == "['rucb'] []\n"
+def test_completion_and_an_unknown_policy_load_no_compiler():
+    script = "import sys, ltr_duel.cli._words as words; from ltr_duel.cli.main import main\n"
+    script += "print(words.policy_names(None, None, 'ruc'), [m for m in ('numba', 'numpy') if m in sys.modules])\n"
+    script += "try: main('simulate', 'matrix.csv', '--policy', 'rucp:alpha=1')\n"
+    script += "except SystemExit as end: print(end.code, 'numba' in sys.modules)"
+    assert python(script).stdout == "['rucb'] []\n2 False\n"
 
 
 @pytest.mark.long

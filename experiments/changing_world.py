@@ -2,8 +2,8 @@
 
 Run ``python -m experiments.changing_world --out changing_world.png``. Eight arms of a Bradley-Terry model (utilities 0
 to 3), 200,000 steps, 20 runs. Two schedules change at random to another order of the arms, 4 and 20 segments of equal
-length; in the third, the utilities turn around slowly, in 50 stairs. The dashed line has the same weak regret in each
-segment, as Beat the Winner Reset has if its weak regret between two changes is bounded.
+length; in the third, the utilities turn around slowly, in 50 stairs. The broad grey line has the same weak regret in
+each segment, as Beat the Winner Reset has if its weak regret between two changes is bounded.
 """
 
 import argparse
@@ -15,6 +15,8 @@ from ltr_duel.simulation import FromSchedule, dynamic_regret, simulate
 
 HORIZON = 200_000
 UTILITIES = np.linspace(0, 3, 8)
+COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#882255", "#777777"]
+DASHES = ["-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)), (0, (10, 2)), (0, (1, 4)), (0, (7, 1, 3, 1)), (0, (2, 1))]
 POLICIES = [
     "beat_the_winner_reset",
     "monitored_rucb",
@@ -63,17 +65,22 @@ def main():
         average = world.average(HORIZON)
         results = simulate(world, policies, horizon=HORIZON, repetitions=given.repetitions, preferences=average)
         for axis, kind in zip(column, ("weak", "average"), strict=True):
+            axis.set_prop_cycle(color=COLOURS, linestyle=DASHES)
             means = dynamic_regret(results, world, kind).groupby(["policy", "t"], sort=False)["regret_dynamic"].mean()
             for policy, curve in means.groupby("policy", sort=False):
-                axis.plot(curve.index.get_level_values("t"), curve, label=policy.partition(":")[0])
+                axis.plot(curve.index.get_level_values("t"), curve, lw=1.5, label=policy.partition(":")[0])
             if kind == "weak":
                 steps = np.array([0, *world.changes, HORIZON])
-                axis.plot(steps, means[policies[0]][HORIZON] * steps / HORIZON, "k--", label="the same in each segment")
+                line = means[policies[0]][HORIZON] * steps / HORIZON
+                axis.plot(steps, line, "-", color="#6b6b6b", lw=3, alpha=0.5, label="the same in each segment")
             axis.set(title=title, ylabel=f"{kind} regret, winner of the moment", yscale="log", ylim=(50, None))
+            axis.xaxis.set_major_formatter("{x:,.0f}")
             ends = means.groupby("policy", sort=False).last().round()
             print(title, kind, *(f"{policy} {value:.0f}" for policy, value in ends.items()), sep="\n  ")
         column[-1].set_xlabel("step")
-    axes[0, 0].legend(fontsize=7)
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    title = f"mean of {given.repetitions} runs"
+    figure.legend(handles, labels, title=title, loc="outside lower center", ncols=5, frameon=False)
     figure.savefig(given.out, dpi=110)
 
 

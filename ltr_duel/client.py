@@ -145,13 +145,13 @@ class Client:
         """
         return bool(token) and not self._call("/events", {"token": token, "events": list(events)})[1]
 
-    def _call(self, path: str, given: dict[str, Any]) -> tuple[Any, str]:
+    def _call(self, path: str, fields: dict[str, Any]) -> tuple[Any, str]:
         """Return the service's answer, and the reason why it cannot be used (empty for a usable answer)."""
         if time.monotonic() < self._asleep.get(path, 0.0):
             return None, f"not sent, because a call failed recently: {self._why.get(path)}"
         answer, failed = None, True
         try:
-            body = json.dumps(given).encode()
+            body = json.dumps(fields).encode()
         except (TypeError, ValueError, RecursionError) as error:  # not an error of the service
             return None, f"the request cannot be encoded as JSON: {error}"
         ends = time.monotonic() + self._deadline

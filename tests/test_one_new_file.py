@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import ltr_duel
+from tests.site.snippets import DOCS, python_code
 
 pytestmark = pytest.mark.long
 ROOT = Path(__file__).resolve().parents[1]
@@ -83,8 +84,7 @@ print(run("simulate", out / "p.parquet", *named, "--horizon", 50, "--repetitions
 
 def example(page: str, marker: str) -> str:
     """Return the Python example of a page of docs/ that contains the marker."""
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / page).read_text(encoding="utf-8"), re.S)
-    return next(block for block in blocks if marker in block)
+    return next(block for block in python_code(DOCS / page) if marker in block)
 
 
 @pytest.fixture(scope="module")

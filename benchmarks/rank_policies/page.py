@@ -106,14 +106,12 @@ def draw_league(tables: Mapping[str, pd.DataFrame]) -> Figure:
 
     White numbers on blue mark the best policy of a column.
     """
-    widths = [len(_columns(table)) + 1 for table in tables.values()]
-    figure = Figure(figsize=(1.5 * len(widths) + 0.5 * sum(widths), 4.4), dpi=150, layout="constrained")
-    panels = np.atleast_1d(figure.subplots(1, len(widths), width_ratios=widths))
-    for ax, (panel, table) in zip(panels, tables.items(), strict=True):
+    figure = Figure(figsize=(6.4, 3.6 * len(tables)), dpi=150, layout="constrained")
+    for ax, (panel, table) in zip(figure.subplots(len(tables), squeeze=False).flat, tables.items(), strict=True):
         _draw_panel(ax, table, f"{PANELS[panel].replace(': ', chr(10))}, {table['steps'][0]:,} steps")
     figure.supxlabel(
         "Regret as a multiple of the best policy's; all: geometric mean. Blue: best of the column. † tuned here",
-        fontsize=9, color="#444444",
+        fontsize=8, color="#444444",
     )  # fmt: skip
     return figure
 

@@ -14,10 +14,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from examples.judgements.judgements import Judgements
-from ltr_duel.analysis import markdown_table, save_figure
+from ltr_duel.analysis import COLOURS, DASHES, add_legend, markdown_table, prepared_axes, save_figure
 from ltr_duel.core import stream
 from ltr_duel.preferences import PreferenceMatrix, arxiv
 
@@ -71,15 +70,17 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
 
 def figure(table: pd.DataFrame) -> Axes:
     """Draw the share of runs that have named the winner against the number of judgements."""
-    axes = Figure(figsize=(6.4, 3.4), dpi=150, layout="constrained").add_subplot()
-    axes.grid(color="#e6e6e6", lw=0.7)
-    for style, (policy, runs) in zip(("C0-", "C1--"), table.groupby("policy", sort=False), strict=False):
+    axes = prepared_axes(None, 7.2, 3.4)
+    for style, (policy, runs) in zip(
+        zip(COLOURS, DASHES, strict=True), table.groupby("policy", sort=False), strict=False
+    ):
         counts, share = np.sort(runs.judgements), np.arange(1, len(runs) + 1) / len(runs)
-        axes.step(counts, share, style, where="post", label=TITLES.get(policy, policy))
-    axes.set(xscale="log", xlabel="judgements", ylabel="share of runs that have named the winner", ylim=(0, 1.02))
+        axes.step(counts, share, color=style[0], ls=style[1], where="post", label=TITLES.get(policy, policy))
+    axes.set(xscale="log", xlabel="judgements", ylabel="share of runs that have\nnamed the winner", ylim=(0, 1.02))
+    axes.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     axes.set_xticks(ticks := [2_000, 5_000, 10_000, 20_000, 50_000, 100_000], [f"{count:,}" for count in ticks])
     axes.minorticks_off()
-    axes.legend(title="pairs", loc="lower right")
+    add_legend(axes, title="pairs")
     return axes
 
 

@@ -209,16 +209,20 @@ def plot_advice(advice: Advice) -> Axes:
 
     The interval of the advised candidate is shaded.
     """
-    ax, model = prepared_axes(None, 8, 4.2), _hardest_users(advice)
+    s, model = advice.settings, _hardest_users(advice)
+    title = f"{s['corpus']}, '{s['clicks'][model]}' users; shaded: interval of the advised candidate"
+    ax = prepared_axes(None, 8, 4.2, title)
     for number, result in enumerate(advice.shown):
         curve, colour = result.worlds[model].curve, COLOURS[number]
         style: dict[str, Any] = {"color": colour, "linestyle": DASHES[number], "lw": 1.3 if number else 2.2}
-        ax.plot(advice.times, [point.value for point in curve], label=result.candidate, **style)
+        style["label"] = f"{result.candidate}\n({result.worlds[model].runs} runs)"
+        ax.plot(advice.times, [point.value for point in curve], **style)
         if number == 0:
             low, high = [point.low for point in curve], [point.high for point in curve]
             ax.fill_between(advice.times, low, high, color=colour, alpha=0.2, lw=0)
-    ax.axhline(advice.settings["confidence"], color=BOUND_COLOUR, lw=0.8, ls=":")
+    ax.axhline(s["confidence"], color=BOUND_COLOUR, lw=0.8, ls=":")
     ax.set(xscale="log", ylim=(-0.02, 1.02), xlabel="impressions", ylabel="share of runs that name a right ranker")
+    ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     add_legend(ax)
     return ax
 

@@ -26,6 +26,7 @@ from ltr_duel.bandits import (
     new_recorder,
     random_order,
     relabelled,
+    separate,
 )
 from ltr_duel.clicks import ClickModel
 from ltr_duel.core import (
@@ -46,6 +47,7 @@ from ltr_duel.core import (
 from ltr_duel.interleaving import Comparer, Comparison, compare_pair, compare_slate
 
 
+@separate
 class Users(NamedTuple):
     """An oracle: simulated users, and their loss with the lists of several rankers that they saw."""
 
@@ -135,8 +137,9 @@ class Simulator:
             self._ready[task[0].candidate.label].result()
             return self.one_run(task[0], (stage, task[1]), times)
 
-        new = [one for one in requests if one.candidate.label not in self._ready]
-        compile_ahead((self._open(one, ("compile", 0), np.array([2]))[0].call for one in new), self._jobs)
+        new = [request for request in requests if request.candidate.label not in self._ready]
+        opened = (self._open(request, ("compile", 0), np.array([2]))[0] for request in new)
+        compile_ahead((code for run in opened for code in run.compilations), self._jobs)
         try:
             for request in requests:
                 name = request.candidate.label

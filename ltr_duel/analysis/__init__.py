@@ -9,12 +9,10 @@ __all__ = [
     "plot_against_arms",
     "plot_facets",
     "plot_identification",
-    "plot_measures",
     "plot_preferences",
     "plot_ratings",
     "plot_regret",
     "plot_sensitivity",
     "save_figure",
-    "slim_table",
     "summary_table",
 ]

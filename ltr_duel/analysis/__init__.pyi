@@ -10,7 +10,6 @@ from .matrix_words import property_lines as property_lines
 from .matrix_words import rankers_table as rankers_table
 from .matrix_words import winner_lines as winner_lines
 from .matrix_words import winner_sentence as winner_sentence
-from .measures import plot_measures as plot_measures
 from .measures import plot_sensitivity as plot_sensitivity
 from .ratings import plot_ratings as plot_ratings
 from .ratings import ratings_note as ratings_note
@@ -31,6 +30,5 @@ from .style import save_figure as save_figure
 from .tables import latex_table as latex_table
 from .tables import markdown_table as markdown_table
 from .tables import policies_table as policies_table
-from .tables import slim_table as slim_table
 from .tables import spread_sentence as spread_sentence
 from .tables import summary_table as summary_table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import Unpack
 
 import numpy as np
@@ -9,7 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from ltr_duel.analysis.lines import STEPS, LineChoices, chosen_styles, describe_means, draw_over_time, label_x, tidy
-from ltr_duel.analysis.style import add_legend, prepared_axes, require_table
+from ltr_duel.analysis.style import MARKERS, add_legend, prepared_axes, require_table
 from ltr_duel.core import columns
 from ltr_duel.simulation import Results, identified
 
@@ -52,8 +53,8 @@ def plot_accuracy(
         if few := int(runs.min()) < _FEW_RUNS:
             frame = frame[t.isin(t.groupby(np.floor(3 * np.log10(t))).max())]
         draw_over_time(ax, frame, columns.CORRECT, choices=choices, spread="none", log="x", start=start)
-        for line in ax.get_lines() if few else []:
-            line.set(linestyle="none", marker="o", markersize=4)
+        for line, marker in zip(ax.get_lines() if few else [], cycle(MARKERS), strict=False):
+            line.set(linestyle="none", marker=marker, markersize=5, alpha=0.8)
         if legend:
             share = f", one run is {1 / max(1, runs.min()):.0%}" * few
             add_legend(ax, title=describe_means(runs, "none") + share, paper=width)

@@ -174,14 +174,13 @@ def draw_lines(
         if banded and len(mine) == 1:
             ax.vlines(mine[x], mine["low"], mine["high"], color=style.color, lw=1, zorder=1.9)
         elif banded and (mine["high"] > mine["low"]).any():
-            low = mine["low"].where(mine["low"] > 0)
-            ax.fill_between(mine[x], low, mine["high"], color=style.color, alpha=0.18, lw=0)
+            ax.fill_between(mine[x], mine["low"], mine["high"], color=style.color, alpha=0.18, lw=0)
     ax.set(xscale="log" if "x" in log else "linear", yscale="log" if "y" in log else "linear")
     for axis in (axis for axis, name in ((ax.xaxis, "x"), (ax.yaxis, "y")) if name not in log):
         axis.set_major_formatter("{x:,.10g}")
     if "x" in log:  # labels between powers of ten would touch each other
         ax.xaxis.set_minor_formatter("")
     if "y" in log and len(table):
-        low = table["low"] if spread != "sd" else table["mean"]
+        low = table["mean" if spread in ("sd", "standard error") else "low"]  # these bands may end near zero
         ax.set_ylim(low[low > 0].min() / 1.5, table["high"].max() * 1.8)
     return table

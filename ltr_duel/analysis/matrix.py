@@ -12,13 +12,15 @@ from ltr_duel.core import arguments
 from ltr_duel.preferences import PreferenceMatrix
 
 _NAMES = 7.0  # size of the names of rankers, in points
+_FEW = 12  # up to this number of rankers, cells contain their probabilities
 
 
 def plot_preferences(matrix: PreferenceMatrix, ax: Axes | None = None, *, title: str = "") -> Axes:
     """Plot the preference matrix with rankers in Copeland order, the best first.
 
     In blue cells, the ranker of the row beats the ranker of the column. Cells within two standard errors of 1/2 are
-    grey, because it is not known which ranker is better. If there is no room for all names, some are left out.
+    grey, because it is not known which ranker is better. Up to twelve rankers have numbers in their cells. If there is
+    no room for all names, some are left out.
 
     Parameters
     ----------
@@ -41,7 +43,7 @@ def plot_preferences(matrix: PreferenceMatrix, ax: Axes | None = None, *, title:
     unknown = np.abs(p - 0.5) <= 2 * matrix.standard_error[np.ix_(order, order)]
     if not title:
         best = f"★ Condorcet winner: {winner}" + f"; strongest rival: {matrix.names[order[rival]]}" * (size > 1)
-        title = (best if winner else "no Condorcet winner") + f"\n{origin(matrix)}".rstrip()
+        title = (best if winner else "no Condorcet winner") + f"\n{origin(matrix.provenance)}".rstrip()
     inches = float(np.clip(2.5 + 0.16 * size, 5.5, 8.0))
     ax = prepared_axes(ax, inches + 1.2, inches, title)
     ax.grid(visible=False)
@@ -53,12 +55,19 @@ def plot_preferences(matrix: PreferenceMatrix, ax: Axes | None = None, *, title:
         cmap="RdBu", norm=TwoSlopeNorm(0.5, 0.5 - reach, 0.5 + reach), interpolation="nearest",
     )  # fmt: skip
     names = [("★ " if matrix.names[k] == winner else "") + matrix.names[k] for k in order]
-    step = -(-size // int(9 * (inches - 1.5)))  # of the named rankers: nine lines of this size are an inch
+    room = ax.get_window_extent().height / ax.figure.dpi  # in inches
+    step = -(-size // max(int(9 * room), 1))  # of the named rankers: nine lines of this size are an inch
     shown = sorted(
         {k for k in range(0, size, step) if abs(k - rival) >= step or k == 0} | {rival} - set(range(1, step))
     )
     ax.set_yticks(shown, [names[k] for k in shown], fontsize=_NAMES)
     ax.set_xticks(shown, [names[k] for k in shown], fontsize=_NAMES, rotation=90)
     bar = ax.figure.colorbar(image, ax=ax, shrink=0.6)
-    bar.set_label("Pr(row beats column)\ngrey: within two standard errors of 1/2")
+    bar.set_label("Pr(row beats column)\ngrey: within two standard errors of 1/2", fontsize=_NAMES + 1, labelpad=8)
+    bar.ax.tick_params(labelsize=_NAMES + 1)
+    for (row, column), share in np.ndenumerate(p if size <= _FEW else p[:0]):
+        if row != column:
+            dark = abs(share - 0.5) > 0.6 * reach and not unknown[row, column]
+            ink = "white" if dark else "black"
+            ax.text(column, row, f"{share:.3f}", ha="center", va="center", fontsize=_NAMES, color=ink)
     return ax

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -43,9 +44,8 @@ def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
     return pd.DataFrame(texts).iloc[list(order[:rows])].reset_index(drop=True)
 
 
-def origin(matrix: PreferenceMatrix) -> str:
-    """Return the corpus and the click model of an estimate, as in 'MQ2008/Fold1, navigational clicks'; else ""."""
-    about = matrix.provenance
+def origin(about: Mapping[str, Any]) -> str:
+    """Return the corpus and the click model of a provenance, as in 'MQ2008/Fold1, navigational clicks'; else ""."""
     users = f"{about['clicks']} clicks" if "clicks" in about else ""
     return ", ".join(filter(None, [str(about.get("corpus", "")), users]))
 
@@ -73,7 +73,7 @@ def winner_lines(matrix: PreferenceMatrix) -> tuple[str, str]:
         said = "No Condorcet winner: no" if certain else f"{undecided}. In this estimate no"
         said += f" ranker beats all others. {listed(copeland, 3)} {'beat' if len(copeland) > 1 else 'beats'} the most"
         said += f" ({beaten:g} of {len(matrix) - 1}); {listed(borda, 3)} {'win' if len(borda) > 1 else 'wins'} most"
-        said, chance = f"{said} often on average.", "P(there is none), at least,"
+        said, chance = f"{said} often on average.", "P(there is none) is at least"
     elif certain:
         said, chance = f"Condorcet winner: {winner}. It {_margin(matrix, winner)}", "P(it is the winner)"
     else:
@@ -83,7 +83,8 @@ def winner_lines(matrix: PreferenceMatrix) -> tuple[str, str]:
         return said, ""
     if likely >= SURE and not certain:
         rest += f" Report '{undecided.lower()}': the test of the log is corrected for all pairs, P is not."
-    return said, f"{chance} {equal_words(likely)}{_for_queries(matrix)}.{rest}"
+    known = f"{math.floor(1000 * likely) / 1000:.3f}" if winner is None else equal_words(likely)
+    return said, f"{chance} {known}{_for_queries(matrix)}.{rest}"
 
 
 def _margin(matrix: PreferenceMatrix, winner: str) -> str:

@@ -101,7 +101,7 @@ def plot_regret(
     (abscissa, xlabel), frame, width = _ABSCISSAE[x], tidy(results), choices.get("width", "")
     if not column:
         known = col.REGRET in frame and frame[col.REGRET].notna().any()
-        column, title = (col.REGRET, title) if known else (col.COPELAND, title or "no Condorcet winner")
+        column, title = (col.REGRET, title) if known else (col.COPELAND, f"{title}\nno Condorcet winner".lstrip())
     ax = prepared_axes(ax, 7.2, max(4.8, 0.8 + 0.2 * frame[col.POLICY].nunique()), title, width)  # for a long legend
     errors.require_one_of("column", abscissa, [str(name) for name in frame.columns])
     table = draw_over_time(ax, frame, column, choices=choices, spread=spread, log=log, start=start, x=abscissa)
@@ -165,7 +165,8 @@ def plot_facets(
     errors.require_one_of("width", width, WIDTHS)
     choices = {"among": list(results[col.POLICY].unique()), **choices, "width": width}
     panels = [(problem, column) for problem in results[col.PROBLEM].unique() for column in columns]
-    across = 1 if width == "column" else len(columns) if len(columns) > 1 else min(_ACROSS, len(panels))
+    most = 2 if len(panels) == 4 else _ACROSS  # without an empty place
+    across = 1 if width == "column" else len(columns) if len(columns) > 1 else min(most, len(panels))
     down, (inches, _, font) = -(-len(panels) // across), WIDTHS[width]
     figure, lines = Figure(figsize=(inches, _HEIGHT * down), dpi=150, layout="constrained"), dict[str, Any]()
     grid = figure.subplots(down, across, squeeze=False)
@@ -173,8 +174,7 @@ def plot_facets(
         rows = results[results[col.PROBLEM] == problem]
         drawn = column if col.COPELAND in columns else col.defined_regret(rows, column)
         label = col.regret_label(drawn)
-        title = str(problem) if len(columns) == 1 and drawn == column else f"{problem}, {label}"
-        title += " (no Condorcet winner)" * (drawn != column)
+        title = str(problem) + " (no Condorcet winner)" * (drawn != column)
         if rows[drawn].notna().any():
             look: dict[str, Any] = {"spread": spread, "start": start, "log": log, "legend": False, **choices}
             plot_regret(rows, ax, column=drawn, title=title, **look)

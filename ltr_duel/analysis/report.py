@@ -13,12 +13,11 @@ from ltr_duel.analysis.regret import plot_regret
 from ltr_duel.analysis.style import png_bytes, save_figure
 from ltr_duel.analysis.tables import IDENTIFIED, policies_table, spread_sentence
 from ltr_duel.bandits import named_policy
-from ltr_duel.core import arguments, columns, files, several
+from ltr_duel.core import arguments, files, several
 from ltr_duel.preferences import save_preferences
 from ltr_duel.simulation import COINS_NOTE, INDEPENDENT_COINS, Results
 
 _TEMPLATE = Path(__file__).parent / "templates" / "study.html"
-_LARGE_SD = 10  # numbers are shown without decimals if their standard deviation is at least this large
 _IDENTIFICATION = (
     f"{IDENTIFIED.capitalize()}: the first checkpoint from which a run names the winner until its end; median over"
     " runs. This time is known only afterwards, so no policy stops then. Regret may still rise long afterwards, because"
@@ -26,11 +25,8 @@ _IDENTIFICATION = (
 )
 
 
-def save_study(results: Results, folder: str | Path, *, title: str, notes: Sequence[str] = ()) -> list[str]:
-    """Write preferences.parquet, results.parquet, pulls.parquet, the figures and report.html; return the answer.
-
-    The answer consists of sentences on the winner, its margin and the regret of each policy.
-    """
+def save_study(results: Results, folder: str | Path, *, title: str, notes: Sequence[str] = ()) -> None:
+    """Write preferences.parquet, results.parquet, pulls.parquet, the figures and report.html."""
     arguments.require_type("results", results, Results)
     regret, preferences = plot_regret(results, title=title), plot_preferences(results.matrix)
     pictures = {"Regret": png_bytes(regret), "Who beats whom": png_bytes(preferences)}
@@ -41,20 +37,6 @@ def save_study(results: Results, folder: str | Path, *, title: str, notes: Seque
         save_figure(regret, temporary / "regret.png")
         save_figure(preferences, temporary / "preferences.png")
         (temporary / "report.html").write_text(page, encoding="utf-8")
-    return study_answer(results)
-
-
-def study_answer(results: Results) -> list[str]:
-    """Return sentences on the winner, its margin and the regret of each policy."""
-    lines, decided = [*filter(None, winner_lines(results.matrix))], results.matrix.condorcet_winner is not None
-    label = columns.regret_label(columns.regret_column("average" if decided else "copeland"))
-    for row, accuracy in zip(results.summary().to_dict("records"), results.final()["accuracy"], strict=True):
-        runs, digits = row["runs"], 0 if row["sd"] >= _LARGE_SD else 1
-        line = f"{row['policy']}: {label} {row['mean']:,.{digits}f}"
-        line += f" ± {row['sd']:,.{digits}f} (mean ± sd of {runs} runs)" if runs > 1 else ""
-        line += f" after {results.runs[0].key.horizon:,} steps"
-        lines.append(line + (f"; {accuracy * runs:.0f} of {runs} runs name the winner." if decided else "."))
-    return [*lines, *results.notes]
 
 
 def render_report(results: Results, pictures: Mapping[str, bytes], *, title: str, notes: Sequence[str] = ()) -> str:
@@ -73,7 +55,7 @@ def render_report(results: Results, pictures: Mapping[str, bytes], *, title: str
         _TEMPLATE,
         title=title,
         subtitle=", ".join(size),
-        answer=study_answer(results),
+        answer=winner_lines(matrix),
         policies=policies,
         pictures=list(pictures.items()),
         rankers=rankers_table(matrix),

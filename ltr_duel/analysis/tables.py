@@ -76,39 +76,6 @@ def summary_table(summary: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def slim_table(summary: pd.DataFrame) -> pd.DataFrame:
-    """Return a summary as a table of strings for a column of a paper: policies in rows, problems in columns.
-
-    Parameters
-    ----------
-    summary : DataFrame
-        Result of `Results.summary` or `StudyResults.summary`.
-
-    Returns
-    -------
-    DataFrame
-        Cells are the mean ± standard deviation of the regret over the runs. If a matrix was estimated, the last row
-        contains the largest standard error that its error causes in a mean of the column.
-
-    Examples
-    --------
-    >>> from ltr_duel import simulate
-    >>> from ltr_duel.preferences import arxiv
-    >>> slim_table(simulate(arxiv(), ["rucb", "rmed1"], horizon=100, repetitions=3).summary()).columns.to_list()
-    ['policy', 'regret']
-    """
-    arguments.require_type("the table", summary, pd.DataFrame)
-    varying = [name for name in (columns.HORIZON, "regret") if name in summary and summary[name].nunique() > 1]
-    varying = [columns.PROBLEM] * (columns.PROBLEM in summary) + varying
-    names = summary[varying].astype(str).agg(", ".join, axis=1) if varying else pd.Series("regret", summary.index)
-    cells = pd.DataFrame({columns.POLICY: summary[columns.POLICY], "problem": names, "regret": _means(summary)})
-    table = cells.pivot_table("regret", columns.POLICY, "problem", aggfunc="first", sort=False).fillna("")
-    if columns.REFERENCE_ERROR in summary and (summary[columns.REFERENCE_ERROR] != 0).any():
-        most = summary[columns.REFERENCE_ERROR].groupby(names).agg(lambda errors: errors.max(skipna=False))
-        table.loc[REFERENCE_ERROR] = [_number(most[str(name)], ",.1f", before="± ", missing=_UNKNOWN) for name in table]
-    return table.reset_index(names=columns.POLICY).rename_axis(columns=None)
-
-
 def _means(summary: pd.DataFrame) -> list[str]:
     return [
         _number(mean, ",.1f", missing="not defined") + _number(sd, ",.1f", before=" ± ")
@@ -168,7 +135,7 @@ def latex_table(frame: pd.DataFrame, *, caption: str = "", label: str = "", note
     """
     arguments.require_type("the table", frame, pd.DataFrame)
     cells = frame.map(lambda cell: _number(cell, ".4g") if isinstance(cell, float) else str(cell))
-    numeric = [all(re.fullmatch(r"[-+<\d.,e± ]*", cell) for cell in cells[name]) for name in cells]
+    numeric = [all(re.fullmatch(rf"[-+<\d.,e± ]*|{_UNKNOWN}", cell) for cell in cells[name]) for name in cells]
     text = cells.map(_escaped).rename(columns=lambda name: _escaped(str(name))).style.hide(axis="index").to_latex(
         column_format="".join("r" if right else "l" for right in numeric), hrules=True,
         caption=_escaped(caption) or None, label=label or None,

@@ -12,6 +12,7 @@ from .oracle import duel as duel
 from .oracle import multiduel as multiduel
 from .oracle import random_order as random_order
 from .oracle import relabelled as relabelled
+from .oracle import separate as separate
 from .policy import POLICIES as POLICIES
 from .policy import Policy as Policy
 from .policy import PolicyError as PolicyError

@@ -12,13 +12,24 @@ import traceback
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from types import FunctionType, ModuleType, SimpleNamespace
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numba import types
 
+from ltr_duel.bandits.oracle import SeparateOracle, answer_pair, answer_slate
 from ltr_duel.bandits.policy import POLICIES, Policy, PolicyError
-from ltr_duel.core import InputError, compile_error, interpreted, jit, kernel_cache, progress
+from ltr_duel.core import (
+    InputError,
+    Streams,
+    WordsType,
+    compile_error,
+    interpreted,
+    jit,
+    kernel_cache,
+    progress,
+    words_of,
+)
 
 
 def loop_for(
@@ -47,28 +58,53 @@ def _modules_of(value: Any) -> set[str]:
 
 
 @functools.cache
-def _compiled(policy: Policy, modules: tuple[str, ...], loop: Callable[..., Any]) -> Any:
-    return jit.kernel_for(loop, *modules, parts=policy.parts)
+def _compiled(policy: Policy | None, modules: tuple[str, ...], function: Callable[..., Any]) -> Any:
+    return jit.kernel_for(function, *modules, parts=policy.parts if policy else {})
 
 
-def compile_ahead(calls: Iterable[tuple[Policy, Callable[..., Any], tuple[Any, ...]]], jobs: int) -> None:
-    """Compile the loops of several calls in up to ``jobs`` processes, which store the code on disk.
+class Compilation(NamedTuple):
+    """Code to compile: the loop of a policy, or without a policy an oracle's `answer_pair` or `answer_slate`."""
 
-    numba compiles under one lock for the whole process. Loops with the same oracle go to the same process, because each
-    process compiles the helpers of its loops. Nothing happens for loops that are compiled or cannot be stored; what a
-    process fails to compile, the caller compiles.
+    policy: Policy | None
+    kernel: Any
+    kinds: tuple[Any, ...]  # numba's types of the arguments
+
+    @property
+    def address(self) -> int:
+        """The address of the code."""
+        return int(self.kernel.address(self.kinds))
+
+    @property
+    def text(self) -> bytes | None:
+        """The compilation for another process, or None if the code exists or cannot be stored."""
+        if self.kernel.is_compiled(self.kinds, for_python=self.policy is not None):
+            return None
+        name = f"{self.kernel.__module__}:{self.kernel.__qualname__}"
+        return pickle.dumps((self.policy and self.policy.name, name, tuple(sorted(self.kernel.modules)), self.kinds))
+
+
+def by_addresses(oracle: Any, streams: Streams, *, sets: bool) -> tuple[SeparateOracle, Compilation]:
+    """Return an oracle by addresses, and the compilation whose address is still to be written into it."""
+    function, slate, won = answer_slate if sets else answer_pair, types.int64[::1], types.int8[:, ::1]
+    code = _compiled(None, tuple(sorted(_modules_of(oracle))), interpreted(function))
+    words, of_streams = code.types_of(oracle, streams)
+    rest = (slate, types.int64, won) if sets else (types.int64, types.int64)
+    addresses = SeparateOracle(np.zeros(1, np.int64), np.array(words_of(oracle), np.int64))
+    return addresses, Compilation(None, code, (WordsType(words), *rest, of_streams))
+
+
+def compile_ahead(calls: Iterable[Compilation], jobs: int) -> None:
+    """Compile the code of several calls in up to ``jobs`` processes, which store it on disk.
+
+    numba compiles under one lock for the whole process. Nothing happens for code that exists or cannot be stored; what
+    a process fails to compile, the caller compiles.
     """
-    new = set()
-    for policy, loop, args in calls:
-        if isinstance(loop, jit.Kernel) and not loop.is_compiled(kinds := loop.types_of(*args)):
-            name = f"{loop.__module__}:{loop.__qualname__}"
-            new.add((str(kinds[2]), pickle.dumps((policy.name, name, tuple(sorted(loop.modules)), kinds))))
-    work, jobs = [call for _, call in sorted(new)], min(jobs, len(new))
-    shares = [work[len(work) * k // jobs : len(work) * (k + 1) // jobs] for k in range(jobs)]
-    if len(shares) > 1:
+    work = list({text: None for call in calls if isinstance(call.kernel, jit.Kernel) and (text := call.text)})
+    jobs = min(jobs, len(work))
+    if jobs > 1:
         progress.say(jit.LINE)
-        with ThreadPoolExecutor(len(shares)) as threads:
-            list(threads.map(_in_a_process, shares))
+        with ThreadPoolExecutor(jobs) as threads:
+            list(threads.map(_in_a_process, (work[k::jobs] for k in range(jobs))))
 
 
 def _in_a_process(calls: list[bytes]) -> None:
@@ -80,8 +116,9 @@ def _in_a_process(calls: list[bytes]) -> None:
 
 def _compile_all(calls: list[bytes]) -> None:
     for call in calls:
-        policy, loop, modules, of_args = pickle.loads(call)
-        _compiled(POLICIES[policy], modules, interpreted(pkgutil.resolve_name(loop))).compile(of_args)
+        policy, name, modules, kinds = pickle.loads(call)
+        kernel = _compiled(policy and POLICIES[policy], modules, interpreted(pkgutil.resolve_name(name)))
+        kernel.compile(kinds, for_python=policy is not None)
 
 
 @functools.cache

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ltr_duel.bandits.compiling import loop_for, run_loop
+from ltr_duel.bandits.compiling import Compilation, by_addresses, loop_for, run_loop
 from ltr_duel.bandits.delayed import Lateness, new_late, run_late
 from ltr_duel.bandits.hooks import (
     complaint,
@@ -25,7 +25,7 @@ from ltr_duel.bandits.hooks import (
     update_slate,
     wrong_pair,
 )
-from ltr_duel.bandits.oracle import MatrixOracle, Pairs, duel, multiduel
+from ltr_duel.bandits.oracle import MatrixOracle, Pairs, duel, is_separate, multiduel
 from ltr_duel.bandits.policy import Policy, PolicyError, require_room
 from ltr_duel.bandits.recorder import (
     Recorder,
@@ -37,7 +37,7 @@ from ltr_duel.bandits.recorder import (
     new_recorder,
     pass_checkpoint,
 )
-from ltr_duel.core import IntMatrix, IntVector, SignMatrix, Streams, as_writable, kernel, stream
+from ltr_duel.core import IntMatrix, IntVector, SignMatrix, Streams, as_writable, jit, kernel, stream
 
 LOOP_NUMBERS = 1  # version of the results of the loop and of matrix outcomes, see `ltr_duel.core.digest`
 SlateScratch: TypeAlias = tuple[IntVector, SignMatrix]  # memory for the set of a step (K,) and its outcomes (K, K)
@@ -173,6 +173,9 @@ class Run:
         elif policy.feedback == "slate":
             scratch = np.zeros(n_arms, np.int64), np.zeros((n_arms, n_arms), np.int8)
             loop, self._scratch = run_slates, (scratch,)
+        self._answers: Compilation | None = None
+        if compiled and policy.compiled and not plain and is_separate(oracle) and isinstance(loop, jit.Kernel):
+            oracle, self._answers = by_addresses(oracle, streams, sets=loop is not run_pairs)
         self._fixed = (self.state, params, oracle, streams, recorder)
         self._loop = loop_for(policy, loop, oracle, compiled=compiled, plain=plain)
 
@@ -217,6 +220,8 @@ class Run:
         PolicyError
             If the policy cannot be compiled, or chooses or recommends an arm that does not exist.
         """
+        if self._answers is not None and not self._fixed[2].code[0]:
+            self._fixed[2].code[0] = self._answers.address
         args = (*self._fixed, Span(self.t + 1, stop, jump), *self._scratch)
         self.decisions += run_loop(self._policy, self._loop, args)
         label, recorder = f"policy '{self._policy.name}'", self._recorder
@@ -228,9 +233,12 @@ class Run:
         self.t = stop
 
     @property
-    def call(self) -> tuple[Policy, Callable[..., int], tuple[Any, ...]]:
-        """The policy, its loop and arguments of the loop, for `compile_ahead`."""
-        return self._policy, self._loop, (*self._fixed, Span(1, 1, True), *self._scratch)
+    def compilations(self) -> list[Compilation]:
+        """The code that `advance` calls, for `compile_ahead`."""
+        if not isinstance(self._loop, jit.Kernel):
+            return []
+        kinds = self._loop.types_of(*self._fixed, Span(1, 1, True), *self._scratch)
+        return [*filter(None, [self._answers]), Compilation(self._policy, self._loop, kinds)]
 
     @property
     def path(self) -> IntMatrix:

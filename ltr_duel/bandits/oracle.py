@@ -1,6 +1,7 @@
 """Oracles: the sources of outcomes that the loop calls, including the oracle of a matrix and relabelled oracles.
 
-An oracle is a NamedTuple of arrays with an implementation of `duel` and `multiduel`.
+An oracle is a NamedTuple of arrays with an implementation of `duel` and `multiduel`. The comparisons of a
+`separate` class are compiled once, and not as a part of each loop.
 
 Policies break some ties by the smaller arm number, most often ties between possible recommendations. Therefore
 simulations and experiments number the arms in a random order, so that an arm's row in the matrix does not matter: the
@@ -9,11 +10,25 @@ policy's arm k is arm ``order[k]`` of the oracle.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ltr_duel.core import FloatMatrix, IntVector, SignMatrix, Streams, dispatched, implement, uniform
+from ltr_duel.core import (
+    FloatMatrix,
+    IntVector,
+    SignMatrix,
+    Streams,
+    call_pair,
+    call_slate,
+    dispatched,
+    implement,
+    kernel,
+    uniform,
+    value_at,
+)
+
+Kind = TypeVar("Kind")
 
 
 @dispatched
@@ -81,6 +96,52 @@ def _pairs_multiduel(oracle: Pairs, slate: IntVector, size: int, won: SignMatrix
 
 
 implement(multiduel, Pairs, _pairs_multiduel)
+
+
+class SeparateOracle(NamedTuple):
+    """An oracle whose comparisons are compiled once, for all loops; they call it by its addresses.
+
+    Half of the compilation of a loop would be for simulated users, and a call takes a hundredth of a comparison's time.
+    """
+
+    code: IntVector  # (1,) address of the compiled `answer_pair`, or of `answer_slate` for loops of sets
+    words: IntVector  # the oracle, see `ltr_duel.core.words_of`
+
+
+def _separate_duel(oracle: SeparateOracle, first: int, second: int, streams: Streams) -> int:
+    return call_pair(oracle.code[0], oracle.words, first, second, streams)
+
+
+def _separate_multiduel(oracle: SeparateOracle, slate: IntVector, size: int, won: SignMatrix, streams: Streams) -> None:
+    call_slate(oracle.code[0], oracle.words, slate, size, won, streams)
+
+
+implement(duel, SeparateOracle, _separate_duel)
+implement(multiduel, SeparateOracle, _separate_multiduel)
+
+
+@kernel
+def answer_pair(words: int, first: int, second: int, streams: Streams) -> int:
+    """Return `duel` of the oracle whose words have this address."""
+    return int(duel(value_at(words), first, second, streams))
+
+
+@kernel
+def answer_slate(words: int, slate: IntVector, size: int, won: SignMatrix, streams: Streams) -> int:
+    """Call `multiduel` of the oracle whose words have this address."""
+    multiduel(value_at(words), slate, size, won, streams)
+    return 0
+
+
+def separate(kind: type[Kind]) -> type[Kind]:
+    """Let loops call the compiled comparisons of a class of oracles, for comparisons that take longer than a call."""
+    kind.separate = True  # type: ignore[attr-defined]  # read by `is_separate`
+    return kind
+
+
+def is_separate(oracle: Any) -> bool:
+    """Return whether the comparisons of an oracle, perhaps a relabelled one, are compiled once."""
+    return hasattr(oracle, "separate") or (hasattr(oracle, "oracle") and is_separate(oracle.oracle))
 
 
 def random_order(n_arms: int, rng: np.random.Generator) -> IntVector:

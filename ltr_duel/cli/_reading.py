@@ -17,13 +17,13 @@ from ltr_duel.core import InputError, errors
 _MOST_NOTES = 8
 _READ_OPTIONS = ("dialect", "features", "first_id", "fill", "omitted", "labels", "unlabelled")
 RANKER_WORDS = {
-    "features": "each feature; features that are constant in every query only with --keep-constant",
+    "features": "each feature that is not constant in every query (see --keep-constant)",
     "features:1,5": "these features, by number",
     "run:FILE": "a TREC run",
     "lightgbm:FILE": "a LightGBM model, as text",
     "xgboost:FILE": "an XGBoost model, as JSON",
     "onnx:FILE": "an ONNX model",
-    "scores:FILE": "a table with a score for each query and document, one ranker for each column",
+    "scores:FILE": "a table of scores of documents, a ranker for each column",
 }
 
 
@@ -148,25 +148,25 @@ def _notes(dataset: data.Dataset, rankings: rankers.Rankings) -> Iterator[str]:
     """Yield notes on features without an order, and on rankers and corpora that lack documents of each other."""
     for names, use in (
         (rankings.left_out, "left out of the rankers (--keep-constant keeps them)"),
-        (set(rankers.constant_features(dataset)) & set(rankings.names), "--ties alone orders the documents"),
+        (set(rankers.constant_features(dataset)) & set(rankings.names), "they rank by --ties alone"),
     ):
         if columns := sorted(dataset.feature_names.index(name) for name in names):
             labels = errors.listed([column_label(dataset, column) for column in columns])
             yield f"constant within each query in {dataset.name}: {labels}; {use}"
-    for name, about in rankings.provenance.get("rankers", {}).items():
-        queries, retrieved = about.get("queries", dataset.n_queries), about.get("retrieved", dataset.n_docs)
+    for name, facts in rankings.provenance.get("rankers", {}).items():
+        queries, retrieved = facts.get("queries", dataset.n_queries), facts.get("retrieved", dataset.n_docs)
         if retrieved < dataset.n_docs:
             yield (
                 f"{name}: has documents for {queries:,} of {dataset.n_queries:,} queries, {retrieved:,} of"
                 f" {dataset.n_docs:,} documents; the others follow in the order of --ties"
             )
-        if about.get("equal_scores"):
+        if facts.get("equal_scores"):
             yield f"{name}: the scores of each query are equal, {retrieved:,} in all; --ties alone orders them"
-        if "note" in about:
-            yield f"{name}: {about['note']}"
-        unknown = [f"{about[key]:,} {key[8:]}" for key in about if key.startswith("unknown_") and about[key]]
+        if "note" in facts:
+            yield f"{name}: {facts['note']}"
+        unknown = [f"{facts[key]:,} {key[8:]}" for key in facts if key.startswith("unknown_") and facts[key]]
         if unknown:
-            yield f"{name}: {dataset.name} lacks {' and '.join(unknown)} of {about['file']}; they are left out"
+            yield f"{name}: {dataset.name} lacks {' and '.join(unknown)} of {facts['file']}; they are left out"
 
 
 def column_label(dataset: data.Dataset, column: int) -> str:

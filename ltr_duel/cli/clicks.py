@@ -55,7 +55,7 @@ def fit(
         sessions = clicks.read_yandex(file)
     else:
         log = logs.ClickLog(file, format=format, skip_bad=skip_bad)
-        sessions = logs.sessions_in_log(log, by)
+        sessions = log.sessions(by)
         notes = [f"{log.bad.count:,} bad lines skipped"] * bool(log.bad.count)
     if out is not None and not sessions.graded:
         raise InputError(f"{out} cannot be written: a table for simulations needs grades on every row of {file}")

@@ -10,7 +10,7 @@ import click
 from ltr_duel import analysis, bandits, data, preferences, simulation
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._options import COUNT, PATH, OutputPath, option
-from ltr_duel.cli._output import echo_lines
+from ltr_duel.cli._output import print_answer, print_table
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command
 from ltr_duel.core import InputError
@@ -67,5 +67,7 @@ def command(
         repetitions=repetitions, seed=seed, jobs=jobs,
     )  # fmt: skip
     title = f"{dataset.name}, {clicks} clicks: {len(rankings)} {'' if corpus.words else 'feature '}rankers"
-    echo_lines(analysis.save_study(results, out, title=title, notes=notes))
+    analysis.save_study(results, out, title=title, notes=notes)
+    print_answer(*analysis.winner_lines(matrix), results.notes)
+    print_table(analysis.policies_table(results))
     click.echo(f"{out / 'report.html'} and the files beside it ({time.perf_counter() - begin:.0f} s)")

@@ -29,7 +29,7 @@ _RESULTS = OutputPath(results=("measures.*",))
 @click.option("--baseline", "baselines", multiple=True, metavar="RANKER", help="Compare with this ranker; repeatable.")
 @option("--rows", type=ROWS, default=5, help="Number of rankers for each measure to list.")
 @options.jobs
-@click.option("-o", "--out", type=_RESULTS, help="A folder for measures.parquet, .tex and .png.")
+@click.option("-o", "--out", type=_RESULTS, help="A folder for measures.parquet and measures.tex.")
 @options.explain
 def command(
     path: Path, corpus: Corpus, measures: tuple[str, ...], baselines: tuple[str, ...], rows: int, jobs: int,
@@ -47,11 +47,9 @@ def command(
     gain = "NDCG has the gain 2^grade - 1" * bool(table["measure"].str.startswith("NDCG").any())
     if out is not None:
         latex = analysis.latex_table(text, caption=f"{title}. {gain}" if gain else title)
-        drawn = analysis.plot_measures(table, title=title)
         writers = {
             "measures.parquet": lambda file: table.to_parquet(file, index=False),
             "measures.tex": lambda file: file.write_text(latex, encoding="utf-8"),
-            "measures.png": lambda file: analysis.save_figure(drawn, file),
         }
         write_files(out, writers)
     best, measure = table.iloc[0], table["measure"].iloc[0]

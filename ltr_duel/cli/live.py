@@ -71,30 +71,30 @@ def forget(store: Path, user: str, older_than: float | None) -> None:
 
 
 @_store_command
-@click.argument("what", default="")
+@click.argument("action", default="")
 @click.argument("value", default="")
 @click.option("--holdback", type=float, help="With 'share': share of the users who always get the incumbent's list.")
-def control(store: Path, what: str, value: str, holdback: float | None) -> None:
-    """Control the experiment of STORE; a service applies this within a second. Without WHAT, print all uses.
+def control(store: Path, action: str, value: str, holdback: float | None) -> None:
+    """Control the experiment of STORE; a service applies this within a second. Without ACTION, print all uses.
 
-    WHAT is 'pause' (every search gets the incumbent's list), 'resume' (undoes 'pause', otherwise 'winner'), 'winner'
+    ACTION is 'pause' (every search gets the incumbent's list), 'resume' (undoes 'pause', otherwise 'winner'), 'winner'
     RANKER (users get this ranker's list), 'share' NUMBER (0 to 1, of the users who take part), 'drop' RANKER (remove a
     ranker for good; a policy of the others learns again from their outcomes), or 'end' (for good: users get the list
     of the served winner, otherwise of the incumbent).
     """
-    if not what:
+    if not action:
         state, uses = live.read_controls(store)
         click.echo(f"{store}: {state.words}")
         echo_lines(json.dumps(use._asdict()) for use in uses)
         return
-    if bool(value) != (what in ("winner", "share", "drop")):
-        raise InputError(f"'{what}' {'takes no' if value else 'needs a'} value: see 'ltr-duel live control --help'")
-    share = click.FLOAT(value) if what == "share" else None
+    if bool(value) != (action in ("winner", "share", "drop")):
+        raise InputError(f"'{action}' {'takes no' if value else 'needs a'} value: see 'ltr-duel live control --help'")
+    share = click.FLOAT(value) if action == "share" else None
     operator = ""
     with suppress(OSError, KeyError, ImportError):  # the user has no name
         operator = getuser()
-    ranker = "" if what == "share" else value
-    state = live.control_store(store, live.Control(what, ranker, share, holdback, operator))
+    ranker = "" if action == "share" else value
+    state = live.control_store(store, live.Control(action, ranker, share, holdback, operator))
     click.echo(f"{store}: {state.words} (a running service applies this within a second)")
 
 
@@ -134,17 +134,17 @@ def plan(
             raise InputError(f"{click_log.path}: no plan is made from this log")
     used = (old for old in earlier.values() if old.at < int(begin))
     last = max(used, key=lambda old: old.version, default=None)
-    made = live.next_plan(settings, click_log, at=begin, last=last, winner=serve)
-    stored = live.keep_plan(made, out, signing)
-    together, notes = live.compared_pairs(made), [f"kept as {stored}"]
+    plan = live.next_plan(settings, click_log, at=begin, last=last, winner=serve)
+    stored = live.keep_plan(plan, out, signing)
+    together, notes = live.compared_pairs(plan), [f"kept as {stored}"]
     apart = [" and ".join(pair) for pair in combinations(settings.rankers, 2) if frozenset(pair) not in together]
-    if made.learned and apart and not serve:
+    if plan.learned and apart and not serve:
         notes.insert(0, f"no longer shown together, so this plan cannot decide them: {', '.join(apart)}")
     if click_log is not None and click_log.bad.count:
         bad = click_log.bad
         notes.insert(0, f"{several(bad.count, 'line')} of the log skipped; the first: {bad.sentences[0]}")
-    learned = f"from {several(made.learned, 'impression')}" if made.learned else "before any impression"
-    sets = f"{made.winner} is shown to all users" if serve else f"{several(len(made.sets), 'set')} of rankers"
-    held = f" except {made.holdback:g} of them" * bool(serve and made.holdback)
-    answer = f"The policy's answer so far: {made.recommended}" * bool(made.learned)
-    print_answer(f"{out}: plan {made.version} of '{made.experiment}', {learned}; {sets}{held}", answer, notes)
+    learned = f"from {several(plan.learned, 'impression')}" if plan.learned else "before any impression"
+    sets = f"{plan.winner} is shown to all users" if serve else f"{several(len(plan.sets), 'set')} of rankers"
+    held = f" except {plan.holdback:g} of them" * bool(serve and plan.holdback)
+    answer = f"The policy's answer so far: {plan.recommended}" * bool(plan.learned)
+    print_answer(f"{out}: plan {plan.version} of '{plan.experiment}', {learned}; {sets}{held}", answer, notes)

@@ -102,8 +102,8 @@ def compare(
         logs.save_comparison(comparison, decision, report, parts=parts)
     print_at_end(path for path in (out, report) if path is not None)
     table = logs.comparison_table(comparison, decision, len(comparison.pairs))
-    row = table.iloc[0]
-    clearest = f"{row['pair']}: " + ", ".join(f"{name} {row[name]}" for name in table.columns[1:])
+    row, names = table.iloc[0], [*table.columns[-3:], *table.columns[2:-3]]
+    clearest = f"{row['pair']}: " + ", ".join(f"{name} {row[name]}" for name in names)
     failures = logs.finding_lines(decision.findings or (), only_failures=True)
     facts = [line.removeprefix("note: ") for line in logs.comparison_lines(comparison)]
     notes = [*undivided, *failures, *decision.notes, *facts, *logs.column_notes(comparison, decision)]

@@ -80,10 +80,11 @@ def command(
         f" looks at any time, show {goal}, if the mean outcome is {plan.effect:.4g}, {errors_in}.",
         f"According to {basis}, {leads if own else 'no ranker is clearly ahead (the estimate shrinks to 0)'}.",
         [
-            *["there are too few users for a close number"] * plan.few_users,
+            *["there are too few users or queries for a close number"] * plan.few_users,
             *notes,
-            f"outcomes have a mean square of {chosen.square:.4f}; clustering multiplies the variance by"
-            f" {chosen.design:.3f}, because a user or query has about {chosen.size:,.0f} impressions of a pair",
+            f"outcomes have a mean square of {chosen.square:.4f}"
+            + f"; clustering multiplies the variance by {chosen.design:.3f}, because a user or query has about"
+            f" {chosen.size:,.0f} impressions of a pair" * (chosen.size > 1),
         ],
     )
     if is_set("explain") or len(effects) > 1:

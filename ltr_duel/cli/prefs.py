@@ -65,7 +65,7 @@ def estimate(path: Path, corpus: Corpus, jobs: int, out: Path, **settings: Any) 
 def show(file: Path, rows: int, ratings: bool, plot: Path | None) -> None:
     """Print the winner and the best rankers of the matrix in FILE; --explain adds the properties of its preferences."""
     matrix = read_matrix(file)
-    about = ", ".join(filter(None, [core.several(len(matrix), "ranker"), analysis.origin(matrix)]))
+    about = ", ".join(filter(None, [core.several(len(matrix), "ranker"), analysis.origin(matrix.provenance)]))
     strengths = matrix.ratings() if ratings else None
     if plot is not None:
         drawn = (

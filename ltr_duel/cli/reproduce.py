@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import textwrap
 from pathlib import Path
 
@@ -13,8 +14,6 @@ from ltr_duel.cli._options import CONTINUED_FOLDER, FOLDER, option
 from ltr_duel.cli._words import Command
 from ltr_duel.core import InputError, errors
 from ltr_duel.experiment import duration
-
-_WIDTH = 100  # characters in a line of the output
 
 
 @click.command(cls=Command)
@@ -48,7 +47,7 @@ def command(
     for number, figure in enumerate((figures[name] for name in wanted), 1):
         click.echo(f"[{number}/{len(wanted)}] {figure.line[-1]}", err=True)
         try:
-            made = papers.make_figure(figure, out, scale=scale, root=data, jobs=jobs)
+            result = papers.make_figure(figure, out, scale=scale, root=data, jobs=jobs)
         except InputError as error:
             if len(wanted) == 1:
                 raise
@@ -58,8 +57,8 @@ def command(
             click.echo("the same command resumes from here", err=True)
             raise
         else:
-            click.echo(f"{made.folder}: {duration(made.about['seconds'])}", err=True)
-    chosen_papers = {figures[name].about["paper"] for name in wanted}
+            click.echo(f"{result.folder}: {duration(result.facts['seconds'])}", err=True)
+    chosen_papers = {figures[name].facts["paper"] for name in wanted}
     for page, table in papers.write_pages(figures, papers.read_made(out), out).items():
         if page.stem in chosen_papers:
             click.echo(f"{page}:")
@@ -69,4 +68,4 @@ def command(
 
 
 def _print_wrapped(text: str) -> None:
-    click.echo(textwrap.fill(text, _WIDTH, subsequent_indent="      "))
+    click.echo(textwrap.fill(text, shutil.get_terminal_size((100, 24)).columns, subsequent_indent="      "))

@@ -57,7 +57,7 @@ def command(
     notes = list(_notes(results, dict(zip(dict.fromkeys(regrets), summaries, strict=False))))
     notes += dict.fromkeys([_TESTS, *map(analysis.spread_sentence, tables), *results.notes])
     if out is not None:
-        latex = "\n".join(analysis.latex_table(analysis.slim_table(summary), notes=notes) for summary in summaries)
+        latex = "\n".join(analysis.latex_table(table, notes=notes) for table in tables)
         frame = results.to_frame(regrets or ("average", "copeland"))
         writers: dict[str, Callable[[Path], Any]] = {
             "results.csv": lambda path: results.to_frame().to_csv(path, index=False, lineterminator="\n"),

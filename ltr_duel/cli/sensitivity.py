@@ -60,7 +60,8 @@ def command(
         write_files(out, writers)
     formats = {"method": "", "impressions": ",.0f", "pairs_sure": ".0%", "accuracy": ".1%", "standard_error": ".1%"}
     heads = ["method", f"impressions to {accuracy:.0%}", "pairs sure", f"right after {impressions:,}", "standard error"]
-    columns = text_columns(simulation.sensitivity_table(frame, accuracy), formats)
+    table = simulation.sensitivity_table(frame, accuracy).sort_values("impressions", kind="stable")  # the best first
+    columns = text_columns(table, formats)
     columns["impressions"] = [text.replace("-", f"more than {impressions:,}") for text in columns["impressions"]]
     click.echo(title)
     print_table(pd.DataFrame(dict(zip(heads, columns.values(), strict=True))))

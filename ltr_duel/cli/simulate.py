@@ -96,18 +96,20 @@ def command(
         source or simulation.FromMatrix(matrix, sets=(sets or "").replace("-", "_")), policies,
         preferences=matrix if users is not None else None, **run,
     )  # fmt: skip
-    picture = f"regret.{figure.figures}"
+    picture, about = f"regret.{figure.figures}", source.provenance if source else matrix.provenance
+    title = f"{analysis.origin(about) or file}: {len(matrix)} rankers" + ", coins of the matrix" * (source is None)
     if out is not None:
         with files.replacing_files(out) as folder:
             results.save(folder)
-            analysis.save_figure(analysis.plot_regret(results, x=figure.x, **figure.keywords), folder / picture)
+            drawn = analysis.plot_regret(results, x=figure.x, title="" if figure.width else title, **figure.keywords)
+            analysis.save_figure(drawn, folder / picture)
         print_at_end(out / name for name in (*_FILES, picture))
     table, winner = analysis.policies_table(results), " ".join(analysis.winner_lines(matrix)).strip()
     if winner.startswith("Undecided") and matrix.condorcet_winner:
         winner += f" The table assumes the winner of this matrix, {matrix.condorcet_winner}."
     best, (regret, _, unit) = int(results.summary()["mean"].to_numpy().argmin()), table.columns[1].partition(", ")
     policy, value, *_ = table.iloc[best].tolist()
-    answer = f"{policy}: {regret} {value} ({unit}) after {run['horizon']:,} steps"
+    answer = f"{policy}: {regret} {value}{f' ({unit})' * ('±' in value)} after {run['horizon']:,} steps"
     lowest = f", the lowest of {len(table)} policies" * (len(table) > 1)
     print_answer(answer + lowest, winner, [*notes, *results.notes])
     print_table(table)

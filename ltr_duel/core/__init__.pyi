@@ -17,6 +17,11 @@ from . import schema as schema
 from . import statistics as statistics
 from . import texts as texts
 from . import vector as vector
+from ._machine.addresses import WordsType as WordsType
+from ._machine.addresses import call_pair as call_pair
+from ._machine.addresses import call_slate as call_slate
+from ._machine.addresses import value_at as value_at
+from ._machine.addresses import words_of as words_of
 from ._machine.coins import COINS as COINS
 from ._machine.coins import compare_words as compare_words
 from ._machine.coins import tally_bits as tally_bits

@@ -155,15 +155,20 @@ class Kernel(Generic[P, R]):
         """Return numba's types of arguments, which can be pickled."""
         return tuple(numba.typeof(_addressed(value)) for value in args)
 
-    def compile(self, types: tuple[Any, ...]) -> Any:
+    def compile(self, types: tuple[Any, ...], *, for_python: bool = True) -> Any:
         """Compile the function for arguments of these types, or load it; return numba's type of the result."""
-        dispatcher = self.compiled()
+        dispatcher = self.compiled(for_python=for_python)
         dispatcher.compile(types)
         return dispatcher.nopython_signatures[-1].return_type
 
-    def is_compiled(self, types: tuple[Any, ...]) -> bool:
+    def address(self, types: tuple[Any, ...]) -> int:
+        """Return the address of the code for arguments of these types, for `ltr_duel.core.call_pair`."""
+        self.compile(types, for_python=False)
+        return storage.address_of(self.compiled(for_python=False), types)
+
+    def is_compiled(self, types: tuple[Any, ...], *, for_python: bool = True) -> bool:
         """Return whether code for arguments of these types is in memory or on disk, or will never be on disk."""
-        return storage.is_stored(self.compiled(), types)
+        return storage.is_stored(self.compiled(for_python=for_python), types)
 
     def _form(self, for_python: bool) -> Any:
         options = KERNEL | {name: value for name, value in self._flags.items() if name in INLINED}

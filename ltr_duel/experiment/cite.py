@@ -36,11 +36,11 @@ def _components(results: StudyResults) -> Iterator[tuple[str, str, components.Co
         yield "method", name, METHODS.get(name)
     for condition in results.conditions:
         for fact, registry in registries.items():
-            if given := condition.facts.get(fact):
-                name = str(given).partition(":")[0]
+            if value := condition.facts.get(fact):
+                name = str(value).partition(":")[0]
                 yield fact, name, registry.get(name)
-        if given := condition.facts.get("corpus"):
-            yield "corpus", str(given), _corpus(str(given))
+        if value := condition.facts.get("corpus"):
+            yield "corpus", str(value), _corpus(str(value))
 
 
 def _slates(results: StudyResults) -> list[str]:

@@ -22,11 +22,11 @@ _SILENT = 300.0  # seconds without a renewal after which a claim from another ma
 
 
 class Claims:
-    """The claims of this process while it executes a study; ``about`` contains facts for ``ltr-duel status``."""
+    """The claims of this process while it executes a study; ``facts`` are those of ``ltr-duel status``."""
 
-    def __init__(self, store: Store, about: dict[str, Any]) -> None:
+    def __init__(self, store: Store, facts: dict[str, Any]) -> None:
         self._store, self._renewed = store, time.monotonic()
-        self._about = about | {"process": host.process_identity(os.getpid()), "began": time.time()}
+        self._facts = facts | {"process": host.process_identity(os.getpid()), "began": time.time()}
         self._left: dict[Path, int] = {}  # runs of each claimed block that are still to do
 
     def __enter__(self) -> Self:
@@ -45,7 +45,7 @@ class Claims:
             return False
         try:
             with path.open("x", encoding="utf-8") as file:
-                json.dump(self._about | {"runs": runs}, file)
+                json.dump(self._facts | {"runs": runs}, file)
         except FileExistsError:
             return False
         except OSError as error:

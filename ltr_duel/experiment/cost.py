@@ -49,8 +49,8 @@ def print_estimate(schedule: Schedule, shard: Shard | None, folder: Path | None,
     if missing:
         yield f"to estimate first: {len(missing):,} preference matrices, {sum(missing.values()):,} comparisons in all"
     jobs = parallel.checked_jobs(backend.jobs)
-    about = f"about {duration(seconds / jobs)}" if seconds / jobs >= 1 else "less than a second"
-    yield f"{about} on {several(jobs, 'core')} (from short trials; long horizons may need less time per step)"
+    wait = f"about {duration(seconds / jobs)}" if seconds / jobs >= 1 else "less than a second"
+    yield f"{wait} on {several(jobs, 'core')} (from short trials; long horizons may need less time per step)"
 
 
 def _try(schedule: Schedule, group: Group) -> float:

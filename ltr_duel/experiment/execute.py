@@ -97,9 +97,9 @@ def run_experiment(
     except KeyboardInterrupt:
         interrupted = True
     except StoppedError as error:
-        kept = execution.planned - execution.left - execution.failed
-        stored = f"{kept:,} of {execution.planned:,} runs are stored in {folder}: the same command resumes from there"
-        raise InputError(f"{error}; {stored if kept else 'no run was finished'}") from None
+        count = execution.planned - execution.left - execution.failed
+        stored = f"{count:,} of {execution.planned:,} runs are stored in {folder}: the same command resumes from there"
+        raise InputError(f"{error}; {stored if count else 'no run was finished'}") from None
     counts = execution.planned, execution.done, execution.already_done, execution.failed, execution.left
     return Report(*counts, tuple(execution.index.damaged), interrupted)
 
@@ -212,12 +212,12 @@ class _Execution:
         for (_, group, _), outcome, environment in self._waiting:
             problem = self.schedule.problems[group.problem].name
             names = group.digest, outcome.repetition, problem, group.label, group.horizon
-            about = outcome.seconds, now, environment, outcome.error, outcome.traceback
-            rows.append((*names, *about, *(outcome.counts or (None,) * 4)))
+            facts = outcome.seconds, now, environment, outcome.error, outcome.traceback
+            rows.append((*names, *facts, *(outcome.counts or (None,) * 4)))
         if rows:
             self._files.add(write_runs(self.store, rows))
-        kept, self._waiting, self._written = self._waiting, [], time.monotonic()
-        for part, outcome, _ in kept:
+        waiting, self._waiting, self._written = self._waiting, [], time.monotonic()
+        for part, outcome, _ in waiting:
             self.done, self.failed = self.done + (not outcome.error), self.failed + bool(outcome.error)
             claims.finish(part.name, 1)
 

@@ -61,7 +61,7 @@ class Problem:
             values["ndcg"] = measure_by_query(self.rankings, "NDCG@10").mean(axis=1)
         return values
 
-    def about(self, regrets: Collection[str]) -> dict[str, Any]:
+    def record(self, regrets: Collection[str]) -> dict[str, Any]:
         """Return what a store contains about the problem besides its matrix, for JSON."""
         return {
             "name": self.name,
@@ -84,7 +84,7 @@ class Problem:
         if self.rankings is not None:
             fields = {field.name: getattr(self.rankings, field.name) for field in dataclasses.fields(self.rankings)}
         arrays = {name: value for name, value in fields.items() if isinstance(value, np.ndarray)}
-        about = {
+        content = {
             "names": self.matrix.names,
             "answers": self.answers,
             "provenance": self.matrix.provenance,
@@ -93,7 +93,7 @@ class Problem:
         with files.replacing_folder(folder) as temporary:
             for name, array in {"p": self.matrix.p, **arrays}.items():
                 np.save(temporary / f"{name}.npy", np.ascontiguousarray(array))
-            (temporary / "problem.json").write_text(json.dumps(about, sort_keys=True), encoding="utf-8")
+            (temporary / "problem.json").write_text(json.dumps(content, sort_keys=True), encoding="utf-8")
         return folder
 
 
@@ -105,13 +105,13 @@ def open_problem(folder: str) -> tuple[OracleSource, IntVector]:
     """
     path = Path(folder)
     try:
-        about = json.loads((path / "problem.json").read_text(encoding="utf-8"))
+        content = json.loads((path / "problem.json").read_text(encoding="utf-8"))
         arrays: dict[str, Any] = {file.stem: np.asarray(np.load(file, mmap_mode="r")) for file in path.glob("*.npy")}
-        matrix = PreferenceMatrix(arrays.pop("p"), tuple(about["names"]), provenance=about["provenance"])
-        texts, rankings = about["rankings"], None
+        matrix = PreferenceMatrix(arrays.pop("p"), tuple(content["names"]), provenance=content["provenance"])
+        texts, rankings = content["rankings"], None
         if texts:
             rankings = Rankings(**texts | {"names": tuple(texts["names"])}, **arrays)
-        return _oracle(about["answers"], matrix, rankings), arm_ranks(matrix)
+        return _oracle(content["answers"], matrix, rankings), arm_ranks(matrix)
     except FileNotFoundError:
         why = f"not accessible from {socket.gethostname()}; all machines must share the cache (LTR_DUEL_HOME)"
     except (OSError, ValueError, TypeError, KeyError) as error:

@@ -85,11 +85,11 @@ class StudyResults:
         conditions: dict[tuple[str, int], Condition] = {}
         for study in chosen:
             for group in study.groups:
-                problem = study.about["problems"][group.problem]
+                problem = study.record["problems"][group.problem]
                 name = self._problems.setdefault(problem["name"], problem)["name"]
                 conditions.setdefault((name, group.horizon), Condition(name, group.horizon, problem["facts"]))
                 done = self._index.done.get(group.digest, ())
-                repetitions = sorted(number for number in done if number < study.about["repetitions"])
+                repetitions = sorted(number for number in done if number < study.record["repetitions"])
                 if len(repetitions) > len(groups[group.digest].repetitions if group.digest in groups else ()):
                     groups[group.digest] = _Finished(study, group, problem, repetitions)
         self._groups = list(groups.values())
@@ -97,11 +97,11 @@ class StudyResults:
         self.conditions, self.problems = list(conditions.values()), list(self._problems)
         self.policies = list(dict.fromkeys(finished.group.label for finished in self._groups))
         self.repetitions = sorted({len(finished.repetitions) for finished in self._groups})
-        self.specs = [str(study.about["spec"]) for study in chosen]
-        self.regrets = list(dict.fromkeys(name for study in chosen for name in study.about["regrets"]))
+        self.specs = [str(study.record["spec"]) for study in chosen]
+        self.regrets = list(dict.fromkeys(name for study in chosen for name in study.record["regrets"]))
         coins = any(condition.facts.get(core_columns.ANSWERS) == INDEPENDENT_COINS for condition in self.conditions)
         damaged = [f"{path} is damaged; its runs are missing." for path in self._index.damaged]
-        late = dict.fromkeys(str(study.about["late"]) for study in chosen)
+        late = dict.fromkeys(str(study.record["late"]) for study in chosen)
         self.notes = [*filter(None, [COINS_NOTE * coins, *late]), *damaged]
 
     def __iter__(self) -> Iterator[tuple[Condition, Results]]:
@@ -112,16 +112,16 @@ class StudyResults:
 
     def matrix(self, problem: str) -> PreferenceMatrix:
         """Return the matrix by which regret is measured. Raises `InputError` if its file is missing or damaged."""
-        about = self._about(problem)
-        path = self._store.problems / f"{about['digest']}.parquet"
+        record = self._record(problem)
+        path = self._store.problems / f"{record['digest']}.parquet"
         with suppress(InputError):
-            if (matrix := load_preferences(path)).digest == about["matrix_sha256"]:
+            if (matrix := load_preferences(path)).digest == record["matrix_sha256"]:
                 return matrix
         raise InputError(f"{path}: missing or damaged; 'ltr-duel run' with the experiment's file writes it again")
 
     def results(self, problem: str, horizon: int | None = None) -> Results:
         """Return the results on one problem at one horizon, by default at its longest horizon."""
-        self._about(problem)
+        self._record(problem)
         horizons = [horizon for name, horizon, _ in self.conditions if name == problem]
         chosen = horizon or max(horizons)
         if chosen not in horizons:
@@ -140,7 +140,7 @@ class StudyResults:
             study, group, *_ = groups[digest]
             runs[digest] += decode_runs(rows, study.key(group), group.label, last=last)
         ordered = [run for group in runs.values() for run in sorted(group, key=lambda run: run.key.repetition)]
-        values = {name: np.array(numbers) for name, numbers in self._about(problem)["values"].items()}
+        values = {name: np.array(numbers) for name, numbers in self._record(problem)["values"].items()}
         return Results(ordered, self.matrix(problem), values)
 
     def to_frame(self, regrets: Sequence[str] = ()) -> pd.DataFrame:
@@ -191,18 +191,18 @@ class StudyResults:
     ) -> pd.DataFrame:
         """Join all conditions' tables. First columns: problem, horizon; with facts: problem, facts, policy, horizon."""
         parts = []
-        for problem, horizon, about in self.conditions:
+        for problem, horizon, values in self.conditions:
             if not self._finished(problem, horizon):
                 continue
             frame = table(self._results(problem, horizon, last=last))
             frame.insert(1 if facts else 0, core_columns.HORIZON, horizon)
-            columns = [(core_columns.PROBLEM, problem), *(sorted(about.items()) if facts else ())]
+            columns = [(core_columns.PROBLEM, problem), *(sorted(values.items()) if facts else ())]
             for position, (name, value) in enumerate(columns):
                 frame.insert(position, name, value)
             parts.append(frame)
         return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
-    def _about(self, problem: str) -> dict[str, Any]:
+    def _record(self, problem: str) -> dict[str, Any]:
         if problem not in self._problems:
             raise errors.unknown_name("problem", problem, self.problems)
         return self._problems[problem]
@@ -239,4 +239,4 @@ def _chosen(store: Store, wanted: Sequence[str]) -> list[Study]:
 
 
 def _listed(studies: Sequence[Study]) -> str:
-    return " and ".join(f"{study.digest[:_SHORT]} ({study.about['spec_path']})" for study in studies)
+    return " and ".join(f"{study.digest[:_SHORT]} ({study.record['spec_path']})" for study in studies)

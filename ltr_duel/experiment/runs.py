@@ -125,9 +125,9 @@ class Index:
         for (name, other), pairs in groupby(ordered, key=lambda pair: (pair[0].file, pair[1].file)):
             rows, others = zip(*pairs, strict=True)
             if not self._rows(rows, COUNTED).equals(self._rows(others, COUNTED)):
-                what = f"{name} and {other} contain different results of the same run"
+                fault = f"{name} and {other} contain different results of the same run"
                 raise InputError(
-                    f"{self.store.runs}: {what}: remove the wrong file, and 'ltr-duel run' repeats its runs"
+                    f"{self.store.runs}: {fault}: remove the wrong file, and 'ltr-duel run' repeats its runs"
                 )
 
     def read(

@@ -53,7 +53,7 @@ class Schedule:
         """The study as it is stored, with the groups of runs in order."""
         spec, policies = self.file.spec, [POLICIES.configure(label) for label in self.file.spec.labels]
         key = {name: getattr(spec, name) for name in ("seed", "checkpoints_per_decade", "batch", "delay")}
-        about = {
+        record = {
             "name": spec.name or self.file.path.stem,
             "spec": self.file.content,
             "spec_path": str(self.file.path.resolve()),
@@ -61,16 +61,16 @@ class Schedule:
             "regrets": list(spec.regrets),
             "late": lateness_note(spec.batch, spec.delay),
             "repetitions": spec.repetitions,
-            "problems": [problem.about(spec.regrets) for problem in self.problems],
+            "problems": [problem.record(spec.regrets) for problem in self.problems],
             "policies": {policy.label: self._policy_key(policy) for policy in policies},
             "key": key,
         }
-        study, groups = Study("", about, []), list[Group]()
+        study, groups = Study("", record, []), list[Group]()
         for problem, horizon, label in product(range(len(self.problems)), spec.horizon, spec.labels):
             group = Group("", problem, label, horizon)
             groups.append(group._replace(digest=RunKey(**study.key(group), repetition=0).digest))
         digest = core_digest.digest_of([spec.repetitions, [group.digest for group in groups]])
-        return Study(digest, about, groups)
+        return Study(digest, record, groups)
 
     def __len__(self) -> int:
         return len(self.study.groups) * self.file.spec.repetitions

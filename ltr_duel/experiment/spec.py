@@ -30,12 +30,12 @@ _LARGEST = 3.4028234e38  # largest float32
 _MOST_LABELS = 10_000  # largest number of policies in one entry
 
 
-def _fill(given: Any) -> float | str:
-    return schema.text(given) if isinstance(given, str) else float(schema.number(-_LARGEST, _LARGEST)(given))
+def _fill(value: Any) -> float | str:
+    return schema.text(value) if isinstance(value, str) else float(schema.number(-_LARGEST, _LARGEST)(value))
 
 
-def _square(given: Any) -> tuple[tuple[float, ...], ...]:
-    rows, entry = given if isinstance(given, list) else [], schema.number(0, 1)
+def _square(value: Any) -> tuple[tuple[float, ...], ...]:
+    rows, entry = value if isinstance(value, list) else [], schema.number(0, 1)
     if not rows or not all(isinstance(row, list) and len(row) == len(rows) for row in rows):
         raise InputError("must be a square of numbers, [[0.5, 0.6], [0.4, 0.5]]")
     return tuple(tuple(map(entry, row)) for row in rows)
@@ -77,7 +77,7 @@ class ProblemSpec:
     @property
     def origin(self) -> dict[str, str]:
         """The columns about the source of the problem."""
-        return {key: given for key, given in (("source", self.source), ("note", self.note)) if given}
+        return {key: text for key, text in (("source", self.source), ("note", self.note)) if text}
 
 
 @dataclass(frozen=True)
@@ -192,16 +192,16 @@ class UtilitySpec(ReadingSpec):
             raise InputError("'size' must be given with 'family', 'path' or 'synthetic', and only with them")
 
 
-def _policy(given: Any) -> tuple[str, ...]:
+def _policy(entry: Any) -> tuple[str, ...]:
     """Return the labels of one of the ``policies``: ``"rucb:alpha=0.51"`` or ``{name = "rucb", alpha = [0.51, 1]}``."""
-    if isinstance(given, str):
-        labels: tuple[str, ...] = (schema.text(given),)
-    elif isinstance(given, dict) and "name" in given:
-        names = [name for name in given if name != "name"]
-        lists = [value if isinstance(value, list) else [value] for value in map(given.get, names)]
+    if isinstance(entry, str):
+        labels: tuple[str, ...] = (schema.text(entry),)
+    elif isinstance(entry, dict) and "name" in entry:
+        names = [name for name in entry if name != "name"]
+        lists = [value if isinstance(value, list) else [value] for value in map(entry.get, names)]
         if (many := math.prod(map(len, lists))) > _MOST_LABELS:
             raise InputError(f"stands for {many:,} policies; at most {_MOST_LABELS:,} can be listed at once")
-        name = schema.text(given["name"])
+        name = schema.text(entry["name"])
         labels = tuple(_label(name, dict(zip(names, chosen, strict=True))) for chosen in product(*lists))
     else:
         raise InputError('must be a name with parameters, "rucb:alpha=0.51", or {name = "rucb", alpha = 0.51}')
@@ -285,9 +285,9 @@ def read_spec(path: str | Path, content: str | None = None, *, plugins: Sequence
     ltr_duel.core.errors.InputError: one.toml: policies: no policy 'rubc'; did you mean 'rucb'? (...)
     """
     path = arguments.as_path("an experiment", path)
-    content, given = schema.read_toml(path, content)
-    named = schema.one_or_more(schema.text, given["plugins"], f"{path}: plugins") if "plugins" in given else ()
+    content, table = schema.read_toml(path, content)
+    named = schema.one_or_more(schema.text, table["plugins"], f"{path}: plugins") if "plugins" in table else ()
     with schema.located(f"{path}: plugins"):  # plug-ins are loaded first, because they may define policies
         loaded = [core_plugins.load_plugin(file) for file in [*plugins, *(path.parent / name for name in named)]]
     once = {plugin.sha256: plugin for plugin in loaded}  # a file may be named twice
-    return SpecFile(path, content, schema.read_table(Spec, given, f"{path}:"), tuple(once.values()))
+    return SpecFile(path, content, schema.read_table(Spec, table, f"{path}:"), tuple(once.values()))

@@ -35,8 +35,8 @@ def read_status(folder: str | Path) -> Status:
     store.require()
     studies, index, claims = store.read_studies(), Index(store), live_claims(store)
     scheduled: dict[str, range] = {}  # repetitions of each group; studies may share groups
-    for study in sorted(studies, key=lambda study: int(study.about["repetitions"])):
-        scheduled |= {group.digest: range(study.about["repetitions"]) for group in study.groups}
+    for study in sorted(studies, key=lambda study: int(study.record["repetitions"])):
+        scheduled |= {group.digest: range(study.record["repetitions"]) for group in study.groups}
     done = sum(repetition in runs for group, runs in scheduled.items() for repetition in index.done.get(group, ()))
     columns = ("repetition", "problem", "policy", "horizon", "error", "traceback")
     failures = [
@@ -49,9 +49,9 @@ def read_status(folder: str | Path) -> Status:
     left = planned - done - len(failures)
     processes = list({json.dumps(claim["process"]): claim for claim in claims}.values())
     workers = sum(parallel.checked_jobs(claim["jobs"]) for claim in processes) or parallel.checked_jobs(-1)
-    names, running = [str(study.about["name"]) for study in studies], sum(claim["runs"] for claim in claims)
+    names, running = [str(study.record["name"]) for study in studies], sum(claim["runs"] for claim in claims)
     seconds = sum(index.seconds) / len(index.seconds) * left / workers if index.seconds else None
-    digests = dict.fromkeys(str(problem["digest"]) for study in studies for problem in study.about["problems"])
+    digests = dict.fromkeys(str(problem["digest"]) for study in studies for problem in study.record["problems"])
     lost = [str(path) for name in digests if not _readable(path := store.problems / f"{name}.parquet")]
     return Status(names, planned, done, min(left, running), failures, index.damaged, lost, processes, left, seconds)
 

@@ -37,18 +37,18 @@ class Study(NamedTuple):
     """Everything that a store contains about an experiment besides its runs and matrices.
 
     digest: SHA-256 of the names of all runs.
-    about: values for JSON: name, spec, spec_path, regrets, late (a note on late outcomes), repetitions, problems (a
-        list of `Problem.about`), policies (by label, fields of a run's key), key (fields that all runs share).
+    record: values for JSON: name, spec, spec_path, regrets, late (a note on late outcomes), repetitions, problems (a
+        list of `Problem.record`), policies (by label, fields of a run's key), key (fields that all runs share).
     """
 
     digest: str
-    about: dict[str, Any]
+    record: dict[str, Any]
     groups: list[Group]
 
     def key(self, group: Group) -> dict[str, Any]:
         """Return the fields of the keys of a group except the repetition."""
-        own = {name: self.about["problems"][group.problem][name] for name in ("oracle", "measured_by")}
-        return own | {"horizon": group.horizon} | self.about["policies"][group.label] | self.about["key"]
+        own = {name: self.record["problems"][group.problem][name] for name in ("oracle", "measured_by")}
+        return own | {"horizon": group.horizon} | self.record["policies"][group.label] | self.record["key"]
 
 
 class Store:
@@ -84,7 +84,7 @@ class Store:
 
     def keep_study(self, study: Study) -> None:
         """Write a study, in place of an earlier one with the same runs. Raises `InputError` if it cannot be written."""
-        content = {"format": _FORMAT, "groups": study.groups} | study.about
+        content = {"format": _FORMAT, "groups": study.groups} | study.record
         files.write_text(self.studies / f"{study.digest}.json", json.dumps(content, sort_keys=True))
 
     def read_studies(self) -> list[Study]:
@@ -94,10 +94,10 @@ class Store:
 
 def _read_study(path: Path) -> Study:
     try:
-        about = json.loads(path.read_bytes())
-        groups = [Group(*group) for group in about.pop("groups")]
-        if about.pop("format") == _FORMAT:
-            return Study(path.stem, about, groups)
+        record = json.loads(path.read_bytes())
+        groups = [Group(*group) for group in record.pop("groups")]
+        if record.pop("format") == _FORMAT:
+            return Study(path.stem, record, groups)
         why = "made by another version"
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         why = f"damaged ({type(error).__name__}: {error})"

@@ -79,8 +79,8 @@ class GroupCommit:
     async def _answer_all(self) -> None:
         loop = asyncio.get_running_loop()
         while self._waiting:
-            taken = [self._waiting.popleft() for _ in range(min(_LARGEST_BATCH, self.waiting))]
-            batch = [(call, future) for call, future in taken if not future.done()]  # done: its time was over
+            entries = [self._waiting.popleft() for _ in range(min(_LARGEST_BATCH, self.waiting))]
+            batch = [(call, future) for call, future in entries if not future.done()]  # done: its time was over
             try:
                 calls = [call for call, _ in batch]
                 answers: list[Any] = await loop.run_in_executor(self._thread, self._experiment.answer, calls)
@@ -158,15 +158,15 @@ class Guard:
 
     def _is_authorized(self, scope: Scope) -> bool:
         header: bytes = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
-        scheme, _, given = header.partition(b" ")
+        scheme, _, key = header.partition(b" ")
         if scheme.lower() == b"basic":  # a browser sends the key as the password
             try:
-                given = base64.b64decode(given, validate=True).partition(b":")[2]
+                key = base64.b64decode(key, validate=True).partition(b":")[2]
             except binascii.Error:
                 return False
         elif scheme.lower() != b"bearer":
             return False
-        return hmac.compare_digest(hashlib.sha256(given.strip()).digest(), self._digest)
+        return hmac.compare_digest(hashlib.sha256(key.strip()).digest(), self._digest)
 
 
 class _Service:
@@ -189,8 +189,8 @@ class _Service:
             "/": self.page,
         }
         posts = {"/decide": self.decide, "/events": self.events, "/control": self.control}
-        asked = [("GET", *route) for route in gets.items()] + [("POST", *route) for route in posts.items()]
-        return [Route(path, endpoint, methods=[method]) for method, path, endpoint in asked]
+        table = [("GET", *route) for route in gets.items()] + [("POST", *route) for route in posts.items()]
+        return [Route(path, endpoint, methods=[method]) for method, path, endpoint in table]
 
     async def decide(self, request: Request) -> Response:
         body = await self._body(request, ("user", "query", "rankings"), ("context",))
@@ -208,8 +208,8 @@ class _Service:
             kind, words = ((int, float), "a number") if key in ("share", "holdback") else ((str,), "a string")
             if type(value) not in kind:
                 raise InputError(f"'{key}' must be {words}, not {errors.shown(value)}")
-        what = body.pop("control")
-        controls = await asyncio.to_thread(self._experiment.control, what, **{"who": "HTTP"} | body)
+        action = body.pop("control")
+        controls = await asyncio.to_thread(self._experiment.control, action, **{"who": "HTTP"} | body)
         LOG.info("control: %s", controls.words)
         self._state_ends = 0.0
         return JSONResponse(controls._asdict())
@@ -254,16 +254,16 @@ class _Service:
             if len(body) > self._largest_body:
                 raise HTTPException(413, f"the body may have at most {self._largest_body:,} bytes", _CLOSE)
         try:
-            given = json.loads(body.decode())
+            content = json.loads(body.decode())
         except (ValueError, RecursionError):
             raise InputError("the body must be a JSON object in UTF-8") from None
-        if not isinstance(given, dict):
+        if not isinstance(content, dict):
             raise InputError("the body must be a JSON object")
-        if missing := [key for key in required if key not in given]:
+        if missing := [key for key in required if key not in content]:
             raise InputError(f"the key '{missing[0]}' is missing")
-        if unknown := [key for key in given if key not in (*required, *optional)]:
+        if unknown := [key for key in content if key not in (*required, *optional)]:
             raise InputError(f"unknown key {errors.shown(unknown[0])}; valid keys: {', '.join((*required, *optional))}")
-        return given
+        return content
 
     @asynccontextmanager
     async def lifespan(self, app: Starlette) -> AsyncIterator[None]:

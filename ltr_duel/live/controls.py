@@ -21,14 +21,14 @@ from ltr_duel.live.settings import Settings, require_shares
 from ltr_duel.live.store import connected, reading, settings_in
 from ltr_duel.live.validation import StoreError, require_text
 
-WHAT = ("pause", "resume", "share", "drop", "winner", "end")
+ACTIONS = ("pause", "resume", "share", "drop", "winner", "end")
 RUNS, PAUSED, WINNER, ENDED = "experiment", "paused", "winner", "ended"
 
 
 class Control(NamedTuple):
     """A use of a control: a row of the store."""
 
-    what: str  # one of `WHAT`
+    action: str  # one of `ACTIONS`
     ranker: str = ""  # for "drop" and "winner"
     share: float | None = None  # for "share": share of the users in the experiment; None: unchanged
     holdback: float | None = None  # for "share": share of the users who always get the incumbent's list
@@ -39,12 +39,12 @@ class Control(NamedTuple):
     def row(self) -> tuple[float, str, str, str]:
         """Return the cells of the row."""
         value = {"ranker": self.ranker, "share": self.share, "holdback": self.holdback, "version": self.version}
-        return self.time, self.what, json.dumps(value), self.who
+        return self.time, self.action, json.dumps(value), self.who
 
     @classmethod
-    def of_row(cls, time: float, what: str, value: str, who: str) -> Control:
+    def of_row(cls, time: float, action: str, value: str, who: str) -> Control:
         """Return the control of a row."""
-        return cls(what, who=who, time=time, **json.loads(value))
+        return cls(action, who=who, time=time, **json.loads(value))
 
 
 class Controls(NamedTuple):
@@ -75,17 +75,17 @@ class Controls(NamedTuple):
 
     def after(self, control: Control, settings: Settings) -> Controls:
         """Return the state after a use. Raises `InputError` for an invalid use, or one that changes nothing."""
-        what, ranker = control.what, control.ranker
-        errors.require_one_of("control", what, WHAT)
+        action, ranker = control.action, control.ranker
+        errors.require_one_of("control", action, ACTIONS)
         if self.mode == ENDED:
             raise InputError("the experiment has ended; use another store to start again")
-        if what in ("drop", "winner"):
+        if action in ("drop", "winner"):
             errors.require_one_of("ranker", ranker, settings.rankers)
             if ranker in self.dropped:
-                raise InputError(f"ranker '{ranker}' is dropped{' already' if what == 'drop' else ', so not served'}")
-        after: Controls = getattr(self, f"_{what}")(control, settings)
+                raise InputError(f"ranker '{ranker}' is dropped{' already' if action == 'drop' else ', so not served'}")
+        after: Controls = getattr(self, f"_{action}")(control, settings)
         if after == self:
-            raise InputError(f"'{what}' changes nothing: {self.words}")
+            raise InputError(f"'{action}' changes nothing: {self.words}")
         return after
 
     def _pause(self, control: Control, settings: Settings) -> Controls:
@@ -129,26 +129,26 @@ def fold(controls: Iterable[Control], settings: Settings) -> Controls:
 
 def controls_in(db: sqlite3.Connection) -> list[Control]:
     """Return the uses of controls in a store."""
-    return [Control.of_row(*row) for row in db.execute("SELECT time, what, value, who FROM controls ORDER BY n")]
+    return [Control.of_row(*row) for row in db.execute("SELECT time, action, value, who FROM controls ORDER BY n")]
 
 
 def add_control(db: sqlite3.Connection, settings: Settings, control: Control) -> Controls:
     """Add the use of a control to a store, inside a transaction; return the state after it."""
     require_text("the name of the operator", control.who, 100, empty=True)
-    if control.what != "share" and (control.share, control.holdback) != (None, None):
-        raise InputError(f"'{control.what}' takes no share and no holdback")
-    if control.ranker and control.what not in ("drop", "winner"):
-        raise InputError(f"'{control.what}' takes no ranker")
+    if control.action != "share" and (control.share, control.holdback) != (None, None):
+        raise InputError(f"'{control.action}' takes no share and no holdback")
+    if control.ranker and control.action not in ("drop", "winner"):
+        raise InputError(f"'{control.action}' takes no ranker")
     (version,) = db.execute("SELECT value FROM meta WHERE key = 'version'").fetchone()
     control = control._replace(version=version)
     after = fold(controls_in(db), settings).after(control, settings)
-    db.execute("INSERT INTO controls (time, what, value, who) VALUES (?, ?, ?, ?)", control.row())
+    db.execute("INSERT INTO controls (time, action, value, who) VALUES (?, ?, ?, ?)", control.row())
     return after
 
 
 def require_policy(settings: Settings, before: Controls, control: Control) -> None:
     """Refuse to drop a ranker if the policy cannot do without; takes a second, so it is not part of a transaction."""
-    if control.what == "drop":
+    if control.action == "drop":
         Planner(settings, before.after(control, settings).left(settings))
 
 

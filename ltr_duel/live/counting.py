@@ -37,9 +37,9 @@ def count_due(store: Store, settings: Settings, now: float) -> tuple[int, list[O
 
     Returns the number of pages, and the outcomes of those that count.
     """
-    about, window = {"credit": settings.credit, "window": settings.window}, settings.window
-    due = list(takewhile(lambda row: now - row[0] > window, store.db.execute(_DUE, about)))  # times never decrease
-    return len(due), [told for _, *row in due if (told := _count(store, settings, *row))]
+    values, window = {"credit": settings.credit, "window": settings.window}, settings.window
+    due = list(takewhile(lambda row: now - row[0] > window, store.db.execute(_DUE, values)))  # times never decrease
+    return len(due), [result for _, *row in due if (result := _count(store, settings, *row))]
 
 
 def _count(
@@ -55,14 +55,14 @@ def _count(
         return None
     if len(rankers) == 1:
         arm = settings.rankers.index(rankers[0])
-        told: Outcome = (arm,) if settings.compares_sets else (arm, arm), b""
+        result: Outcome = (arm,) if settings.compares_sets else (arm, arm), b""
     else:
-        about = {"impression": impression, "rankers": rankers, **json.loads(record)}
-        won = credit(about, positions_in(clicked))
-        told = outcome(settings, about, won)
-        for (i, j), y in zip(combinations(told[0], 2), won, strict=True):
+        exposure = {"impression": impression, "rankers": rankers, **json.loads(record)}
+        won = credit(exposure, positions_in(clicked))
+        result = outcome(settings, exposure, won)
+        for (i, j), y in zip(combinations(result[0], 2), won, strict=True):
             a, b, y = (i, j, y) if i < j else (j, i, -y)
             first = db.execute("INSERT OR IGNORE INTO met VALUES (?, ?, ?)", (user, a, b)).rowcount
             db.execute(_COUNT, (a, b, y, first))
-    db.execute("INSERT INTO outcomes (exposure, arms, signs) VALUES (?, ?, ?)", (n, json.dumps(told[0]), told[1]))
-    return told
+    db.execute("INSERT INTO outcomes (exposure, arms, signs) VALUES (?, ?, ?)", (n, json.dumps(result[0]), result[1]))
+    return result

@@ -108,10 +108,10 @@ class Experiment:
         meta = None if settings is None else {"settings": settings_text(with_seed(settings))}
         opened = Store(store, meta)
         try:
-            kept = settings_in(opened.db, opened.path)
+            stored = settings_in(opened.db, opened.path)
             if settings is not None:
-                kept = agreed(kept, settings, str(opened.path))
-            return cls(opened, kept, keys or Keys({"process": secrets.token_bytes(32)}), clock)
+                stored = agreed(stored, settings, str(opened.path))
+            return cls(opened, stored, keys or Keys({"process": secrets.token_bytes(32)}), clock)
         except BaseException:
             opened.close()
             raise
@@ -151,7 +151,7 @@ class Experiment:
         StoreError
             If the store cannot be written.
         """
-        return self._one(Search(user, query, rankings, context))
+        return self._answer(Search(user, query, rankings, context))
 
     def report(self, token: str, events: Sequence[Any]) -> str:
         """Keep events of a page, and return the page's impression; a repeated report changes nothing.
@@ -173,9 +173,9 @@ class Experiment:
         StoreError
             If the store cannot be written.
         """
-        return self._one(Report(token, events))
+        return self._answer(Report(token, events))
 
-    def _one(self, call: Search | Report) -> Any:
+    def _answer(self, call: Search | Report) -> Any:
         (answer,) = self.answer([call])
         if isinstance(answer, InputError):
             raise answer
@@ -204,18 +204,18 @@ class Experiment:
         if not page.impression:
             return page
         record: Mapping[str, Any] = page.record or {"shown": [str(name) for name in page.page]}
-        kept = json.dumps({name: record[name] for name in _KEPT if name in record})
+        fields = json.dumps({name: record[name] for name in _KEPT if name in record})
         context = json.dumps(dict(call.context))
-        writes.append((_ADD, (page.impression, now, call.user, call.query, json.dumps(page.rankers), kept, context)))
+        writes.append((_ADD, (page.impression, now, call.user, call.query, json.dumps(page.rankers), fields, context)))
         return page._replace(token=self._keys.token(page.impression))
 
     def _report(self, call: Report, now: float, writes: list[tuple[str, Sequence[Any]]]) -> str:
         impression = self._keys.verified(call.token)
         sql = "SELECT record, time, seen OR learned FROM exposures WHERE impression = ?"
-        found = self._store.rows(sql, (impression,))
-        if not found:
+        rows = self._store.rows(sql, (impression,))
+        if not rows:
             raise TokenError("the page of the token is not in the store of this experiment")
-        ((record, shown_at, marked),) = found
+        ((record, shown_at, marked),) = rows
         values = read_events(call.events, json.loads(record)["shown"])
         sql = "SELECT kind, position, id FROM events WHERE impression = ?"
         if len(values.keys() | self._store.rows(sql, (impression,))) > _MOST_EVENTS:
@@ -242,7 +242,7 @@ class Experiment:
                     self._store.set_meta("clock", now)
                 left = set(self.controls.left(self.settings))
                 if left == self._left:
-                    new = [told for told in new if left.issuperset(told[0])]
+                    new = [outcome for outcome in new if left.issuperset(outcome[0])]
                     self._reserve(self._planned() + (len(self._untold) + len(new)) // self.settings.batch)
             if left == self._left:
                 self._tell(new)
@@ -258,7 +258,7 @@ class Experiment:
             left, first = set(self.controls.left(self.settings)), self.controls.version
             rows = self._store.rows("SELECT arms, signs FROM outcomes ORDER BY n")
             stored = [(tuple[int, ...](json.loads(arms)), signs) for arms, signs in rows]
-            outcomes = [told for told in stored if left.issuperset(told[0])]
+            outcomes = [outcome for outcome in stored if left.issuperset(outcome[0])]
             self._reserve(first + 1 + len(outcomes) // self.settings.batch)
         self._planner, self._untold = Planner(self.settings, sorted(left)), list[Outcome]()
         self._left, self._first = left, first
@@ -284,13 +284,13 @@ class Experiment:
         return self._first + self._planner.version
 
     def control(
-        self, what: str, ranker: str = "", *, share: float | None = None, holdback: float | None = None, who: str = ""
+        self, action: str, ranker: str = "", *, share: float | None = None, holdback: float | None = None, who: str = ""
     ) -> Controls:
         """Use a control of the experiment.
 
         Parameters
         ----------
-        what : {"pause", "resume", "share", "drop", "winner", "end"}
+        action : {"pause", "resume", "share", "drop", "winner", "end"}
         ranker : str
             For "drop" and "winner".
         share, holdback : float, optional
@@ -308,14 +308,14 @@ class Experiment:
         InputError
             If the use is invalid or changes nothing.
         """
-        control = Control(what, ranker, share, holdback, who, self._clock())
+        control = Control(action, ranker, share, holdback, who, self._clock())
         require_policy(self.settings, self.controls, control)
         with self._lock:
             with self._store.transaction():
                 add_control(self._store.db, self.settings, control)
             self._take_controls()
             after = self.controls
-        if what == "drop":
+        if action == "drop":
             with suppress(StoreError):  # the ranker is dropped; the next call of `learn` makes the plan
                 self.learn_some()
         return after
@@ -340,8 +340,8 @@ class Experiment:
         with self._lock:
             self._look()
             ahead = self._latest - self._clock()
-            given = Counts.of(self._store), self.controls, self.used, self.plan, len(self._untold), ahead
-        return state_of(self.settings, *given)  # searches do not wait for it
+            parts = Counts.read(self._store), self.controls, self.used, self.plan, len(self._untold), ahead
+        return state_of(self.settings, *parts)  # searches do not wait for it
 
     def _now(self) -> float:
         self._latest = max(self._latest, self._clock())

@@ -42,15 +42,15 @@ def export_log(
         errors.require_one_of("column to leave out", name, _PRIVATE)
     with reading(store) as db, ExitStack() as outputs:
         settings = settings_in(db, store)
-        about = {"credit": settings.credit, "window": settings.window, "count": settings.count}
+        parameters = {"credit": settings.credit, "window": settings.window, "count": settings.count}
         credit = "owners" if settings.method.partition(":")[0] == "team_draft" else "page"
         every = (*_COLUMNS, *_RECORD, credit, *settings.context)
         names = tuple(name for name in every if name not in without)
         log = outputs.enter_context(write_log(out, names, private=True))  # contains queries and users
-        _write(log, names, db.execute(_ROWS, about), _row)
+        _write(log, names, db.execute(_ROWS, parameters), _row)
         if events:
             happened = outputs.enter_context(write_log(events, _EVENTS, private=True))
-            _write(happened, _EVENTS, db.execute(_HAPPENED, about), _event)
+            _write(happened, _EVENTS, db.execute(_HAPPENED, parameters), _event)
     return log.rows
 
 
@@ -68,6 +68,6 @@ def _event(impression: str, time: float, record: str, position: int, kind: str, 
     return dict(zip(_EVENTS, (impression, time, item, position or None, kind, value), strict=True))
 
 
-def _write(log: LogWriter, names: Sequence[str], found: sqlite3.Cursor, read: Callable[..., dict[str, Any]]) -> None:
-    while rows := [read(*row) for row in found.fetchmany(_BATCH)]:
+def _write(log: LogWriter, names: Sequence[str], cursor: sqlite3.Cursor, read: Callable[..., dict[str, Any]]) -> None:
+    while rows := [read(*row) for row in cursor.fetchmany(_BATCH)]:
         log.write({name: [row.get(name) for row in rows] for name in names})

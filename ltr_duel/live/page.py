@@ -104,7 +104,7 @@ def _use(control: Control) -> tuple[str, str]:
     """Return time and description of the use of a control."""
     share = "" if control.share is None else f"{control.share:g}"
     holdback = "" if control.holdback is None else f"holdback {control.holdback:g}"
-    words = control.what, control.ranker, share, holdback, f"({control.who})" if control.who else ""
+    words = control.action, control.ranker, share, holdback, f"({control.who})" if control.who else ""
     return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(control.time)), " ".join(filter(None, words))
 
 

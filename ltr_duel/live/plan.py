@@ -254,8 +254,8 @@ class LivePlan:
     def from_json(cls, text: str, keys: Keys, *, place: str = "the plan") -> LivePlan:
         """Parse a string from `to_json`. Raises `InputError` if it is not a plan, or not signed by one of the keys."""
         try:
-            given = json.loads(text)
-            plan, key, signature = given["plan"], given["key"], given["signature"]
+            content = json.loads(text)
+            plan, key, signature = content["plan"], content["key"], content["signature"]
             if not isinstance(key, str) or not isinstance(signature, str) or not isinstance(plan, dict):
                 raise TypeError
         except (ValueError, TypeError, KeyError, RecursionError):
@@ -286,7 +286,7 @@ def _legal(plan: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a plan. Raises `KeyError`, `TypeError` or `ValueError` unless their types and ranges fit."""
     fields = {name: plan[name] for name in (*_TEXTS, *_WHOLE)}
     fields |= {name: float(plan[name]) for name in _SHARES}
-    fields["sets"] = tuple((tuple(one["rankers"]), one["draws"]) for one in plan["sets"])
+    fields["sets"] = tuple((tuple(item["rankers"]), item["draws"]) for item in plan["sets"])
     whole = all(type(fields[name]) is int and 0 <= fields[name] <= _LARGEST for name in _WHOLE)
     if not whole or not fields["version"] or not 1 <= fields["top"] <= MOST_SHOWN:
         raise ValueError("version, at, top or learned")

@@ -32,12 +32,12 @@ def keep_plan(plan: LivePlan, out: Path, keys: Keys) -> Path:
 
     Raises `InputError` if the second file exists and contains a different plan.
     """
-    kept, text = out.with_name(f"{out.stem}.{plan.version}{out.suffix}"), plan.to_json(keys)
-    if kept.exists() and json.loads(kept.read_text("utf-8"))["plan"] != json.loads(text)["plan"]:
-        raise InputError(f"{kept}: a different plan {plan.version} exists and may be in use")
-    files.write_text(kept, text)
+    path, text = out.with_name(f"{out.stem}.{plan.version}{out.suffix}"), plan.to_json(keys)
+    if path.exists() and json.loads(path.read_text("utf-8"))["plan"] != json.loads(text)["plan"]:
+        raise InputError(f"{path}: a different plan {plan.version} exists and may be in use")
+    files.write_text(path, text)
     files.write_text(out, text)
-    return kept
+    return path
 
 
 def kept_plans(out: Path, keys: Keys) -> dict[int, LivePlan]:
@@ -52,8 +52,8 @@ def check_plans(log: ClickLog, plans: Mapping[int, LivePlan], settings: Settings
 
     Open the log with ``skip_bad=None``, so that its bad lines are counted.
     """
-    failed = [one for one in check_log(log, settings.rankers) if one.verdict == "fails" and one.name not in _ALLOWED]
-    failed = [one for one in failed if one.name not in _TESTS or one.number < _ERROR]  # number: the p-value of a test
+    failed = [row for row in check_log(log, settings.rankers) if row.verdict == "fails" and row.name not in _ALLOWED]
+    failed = [row for row in failed if row.name not in _TESTS or row.number < _ERROR]  # number: the p-value of a test
     sentences = [line for line in finding_lines(failed) if line]
     credit = "owners" if settings.method.partition(":")[0] == "team_draft" else "page"
     rows = credited(log, settings.rankers, columns=(*_NEEDED, credit)).rows
@@ -106,7 +106,7 @@ def _shares(plan: LivePlan, counts: Counter[tuple[str, ...]], plans: int) -> str
     expected = np.array(list(draws.values())) * (counts.total() / sum(draws.values()))
     observed = np.array([counts[rankers] for rankers in draws], np.float64)
     few = expected < 5  # sets that are pooled, because too few of their pages are expected
-    groups = [np.append(one[~few], one[few].sum()) if few.any() else one for one in (expected, observed)]
+    groups = [np.append(pages[~few], pages[few].sum()) if few.any() else pages for pages in (expected, observed)]
     if len(groups[0]) < 2 or groups[0][-1] == 0:
         return ""
     p = float(special.chdtrc(len(groups[0]) - 1, ((groups[1] - groups[0]) ** 2 / groups[0]).sum()))

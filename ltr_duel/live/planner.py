@@ -115,7 +115,7 @@ class Planner:
             holdback=settings.holdback if holdback is None else holdback,
             **{name: getattr(settings, name) for name in ("policy", "method", "outcome", "top", "incumbent")},
             salt=str(settings.seed),
-            sets=tuple(sorted(sets, key=lambda one: (-one[1], one[0]))),
+            sets=tuple(sorted(sets, key=lambda draw: (-draw[1], draw[0]))),
             recommended=names[self._left[self._learner.recommend()]],
             settings=_digest_of(settings),
             learned=self.learned,
@@ -234,13 +234,13 @@ def next_plan(
 def logged_outcomes(log: ClickLog, settings: Settings, *, before: float) -> dict[int, list[Outcome]]:
     """Credit the lists of a log shown before a time; return their outcomes by plan, in the order of display."""
     log = log.limited(settings.window)
-    found = credited(log, settings.rankers, columns=("impression", "rankers"))
+    credits = credited(log, settings.rankers, columns=("impression", "rankers"))
     rows = log.engine.query(
         f"SELECT line, impression, time, array_to_string(rankers, '{_SEPARATOR}') AS rankers FROM shown"
         f" WHERE time < {before!r} ORDER BY line",
-        shown=found.rows,
+        shown=credits.rows,
     )
-    table = log.engine.query("SELECT line, pair, y FROM outcomes", outcomes=found.outcomes)
+    table = log.engine.query("SELECT line, pair, y FROM outcomes", outcomes=credits.outcomes)
     version, coins = _parsed(log, rows["impression"].to_pylist(), rows["line"])
     sets = rows["rankers"].combine_chunks().dictionary_encode()
     kind, number = sets.indices.to_numpy(), {name: arm for arm, name in enumerate(settings.rankers)}
@@ -253,7 +253,7 @@ def logged_outcomes(log: ClickLog, settings: Settings, *, before: float) -> dict
     begins = ends - (size * (size - 1) // 2)[kind]
     won, lines = np.zeros(ends[-1] if len(ends) else 0, np.int8), rows["line"].to_numpy()
 
-    pairs = np.array([[number[a], number[b]] for a, b in found.creditor.named_pairs], np.int64).reshape(-1, 2)
+    pairs = np.array([[number[a], number[b]] for a, b in credits.creditor.named_pairs], np.int64).reshape(-1, 2)
     row = np.searchsorted(lines, table["line"].to_numpy())
     used = row < len(lines)
     used[used] = lines[row[used]] == table["line"].to_numpy()[used]
@@ -267,9 +267,9 @@ def logged_outcomes(log: ClickLog, settings: Settings, *, before: float) -> dict
     signs = _decided(won, coins[owner], np.arange(len(won)) - begins[owner]).tobytes()
     outcomes: dict[int, list[Outcome]] = {}
     order = np.lexsort((coins, rows["time"].to_numpy(), version))
-    of_row = zip(*(one[order].tolist() for one in (version, kind, begins, ends)), strict=True)
-    for number_of_plan, one, begin, end in of_row:
-        outcomes.setdefault(number_of_plan, []).append((arms[one], signs[begin:end]))
+    facts = zip(*(column[order].tolist() for column in (version, kind, begins, ends)), strict=True)
+    for number_of_plan, set_number, begin, end in facts:
+        outcomes.setdefault(number_of_plan, []).append((arms[set_number], signs[begin:end]))
     return outcomes
 
 
@@ -277,8 +277,8 @@ def _parsed(log: ClickLog, impressions: list[str], lines: Any) -> tuple[IntVecto
     """Return versions and coins from the names of impressions."""
     for k, name in enumerate(impressions):
         if not IMPRESSION.fullmatch(name):
-            said = f"impression '{name}' belongs to no plan; valid: 3-0123456789abcdef"
-            raise InputError(f"{log.find(lines[k].as_py())}: {said}")
+            message = f"impression '{name}' belongs to no plan; valid: 3-0123456789abcdef"
+            raise InputError(f"{log.find(lines[k].as_py())}: {message}")
     parts = [name.partition("-") for name in impressions]
     coins = np.frombuffer(bytes.fromhex("".join([digits for *_, digits in parts])), ">u8").astype(np.uint64)
     return np.array([int(number) for number, *_ in parts], np.int64), coins

@@ -73,7 +73,7 @@ class Visitors:
     def clicks(self, query: int, page: Sequence[int]) -> list[int]:
         """Return the clicked documents of a page. Raises `InputError` if a document does not belong to the query."""
         start, end = self._rankings.query_ptr[query : query + 2]
-        if len(page) > len(self._shown) or not all(type(one) is int and 0 <= one < end - start for one in page):
+        if len(page) > len(self._shown) or not all(type(doc) is int and 0 <= doc < end - start for doc in page):
             raise InputError("the page contains documents of another query, or is longer than 'top'")
         self._shown[: len(page)] = page
         amount = simulate_clicks(
@@ -113,7 +113,7 @@ def follow_plans(loop: Loop, *, plans: int, processes: int) -> Iterator[tuple[Li
         plan = next_plan(loop.settings, log, at=_BEGINS + number * _HOUR, last=plan)
         keep_plan(plan, loop.folder / "plan.json", Keys(loop.secrets))
         work = [(loop, plan.version, process) for process in range(processes)]
-        yield plan, sum(joblib.Parallel(processes)(joblib.delayed(_follow)(*one) for one in work))
+        yield plan, sum(joblib.Parallel(processes)(joblib.delayed(_follow)(*task) for task in work))
 
 
 def _follow(loop: Loop, version: int, process: int) -> int:

@@ -57,8 +57,8 @@ def run_service(
     """
     config = Path(config)
     settings = read_settings(config)
-    given = {**({"host": host} if host else {}), **({} if port is None else {"port": port})}
-    service, folder = service_settings({**settings.serve, **given}, str(config)), config.parent
+    options = {**({"host": host} if host else {}), **({} if port is None else {"port": port})}
+    service, folder = service_settings({**settings.serve, **options}, str(config)), config.parent
     api_key, key_file = _api_key(folder / service.api_key_file)
     keys = read_keys(folder / service.key_file, create=True)
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")

@@ -26,22 +26,22 @@ _LARGEST_SEED = 1 << 128
 _EXAMPLES = 'name = "shoes"', 'rankers = ["old", "new"]'
 
 
-def _seed(given: Any) -> int | None:
-    return None if given is None else schema.whole(0, _LARGEST_SEED)(given)
+def _seed(value: Any) -> int | None:
+    return None if value is None else schema.whole(0, _LARGEST_SEED)(value)
 
 
-def _text_or_nothing(given: Any) -> str:
-    return "" if given == "" else schema.text(given)
+def _text_or_nothing(value: Any) -> str:
+    return "" if value == "" else schema.text(value)
 
 
-def _columns(given: Any) -> tuple[str, ...]:
-    if not isinstance(given, list | tuple) or not all(
-        isinstance(name, str) and _COLUMN.fullmatch(name) for name in given
+def _columns(names: Any) -> tuple[str, ...]:
+    if not isinstance(names, list | tuple) or not all(
+        isinstance(name, str) and _COLUMN.fullmatch(name) for name in names
     ):
         raise InputError("must be a list of names of up to 32 letters a to z, digits and '_'")
-    if taken := set(LOG_COLUMNS).intersection(given):
-        raise InputError(f"'{min(taken)}' is a column of every log; use another name")
-    return tuple(given)
+    if reserved := set(LOG_COLUMNS).intersection(names):
+        raise InputError(f"'{min(reserved)}' is a column of every log; use another name")
+    return tuple(names)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,10 +125,10 @@ class Settings:
     serve: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        for one in _fields():
-            given = getattr(self, one.name)
-            value = one.metadata["read"](list(given) if isinstance(given, tuple) else given, one.name)
-            object.__setattr__(self, one.name, value)
+        for item in _fields():
+            value = getattr(self, item.name)
+            value = item.metadata["read"](list(value) if isinstance(value, tuple) else value, item.name)
+            object.__setattr__(self, item.name, value)
         if not 2 <= len(self.rankers) <= _MOST_RANKERS:
             raise InputError(f"rankers: there must be 2 to {_MOST_RANKERS}, not {len(self.rankers)}")
         if any("\x1f" in name for name in self.rankers):  # it separates the names in queries of logs
@@ -195,19 +195,19 @@ def with_seed(settings: Settings) -> Settings:
     return settings if settings.seed is not None else dataclasses.replace(settings, seed=secrets.randbits(128))
 
 
-def agreed(kept: Settings, given: Settings, place: str) -> Settings:
+def agreed(stored: Settings, settings: Settings, place: str) -> Settings:
     """Return the settings of a store with the given values of those that may change; refuse other changes."""
-    new = dataclasses.replace(given, seed=kept.seed if given.seed is None else given.seed)
-    merged = dataclasses.replace(kept, confidence=new.confidence, margin=new.margin, serve=new.serve)
+    new = dataclasses.replace(settings, seed=stored.seed if settings.seed is None else settings.seed)
+    merged = dataclasses.replace(stored, confidence=new.confidence, margin=new.margin, serve=new.serve)
     for name in vars(new):
         if getattr(new, name) != getattr(merged, name):
-            before, now = getattr(kept, name), getattr(new, name)
+            before, now = getattr(stored, name), getattr(new, name)
             raise InputError(f"{place}: was made with {name} = {before!r}, not {now!r}; start another store")
     return merged
 
 
 def _fields() -> list[Any]:
-    return [one for one in dataclasses.fields(Settings) if "read" in one.metadata]
+    return [item for item in dataclasses.fields(Settings) if "read" in item.metadata]
 
 
 def read_settings(path: str | Path) -> Settings:
@@ -242,19 +242,19 @@ def read_settings(path: str | Path) -> Settings:
 
 def parse_settings(text: str | None, place: Path) -> Settings:
     """Read settings from a string, or from the file ``place`` if it is None."""
-    given = schema.read_toml(place, text)[1]
-    for key in given:
+    tables = schema.read_toml(place, text)[1]
+    for key in tables:
         if key not in ("experiment", "serve"):
             below = "the keys of an experiment follow a line [experiment]"
             raise InputError(f"{place}: {errors.unknown_name('table', key, ('experiment', 'serve'), otherwise=below)}")
-    if "experiment" not in given:
+    if "experiment" not in tables:
         raise schema.missing(
             f"{place}: the table [experiment]", " and ".join(("[experiment] with " + _EXAMPLES[0], *_EXAMPLES[1:]))
         )
-    serve = given.get("serve", {})
+    serve = tables.get("serve", {})
     if not isinstance(serve, dict):
         raise InputError(f"{place}: serve: must be a table")
-    settings = schema.read_table(Settings, given["experiment"], f"{place}: experiment")
+    settings = schema.read_table(Settings, tables["experiment"], f"{place}: experiment")
     return dataclasses.replace(settings, serve=serve)
 
 
@@ -287,7 +287,7 @@ def write_settings(settings: Settings, path: str | Path) -> None:
 def settings_text(settings: Settings) -> str:
     """Return settings as TOML, omitting defaults except for the method."""
     component = METHODS.configure(settings.method).component
-    defaults = {one.name: one.default for one in _fields()} | {
+    defaults = {item.name: item.default for item in _fields()} | {
         "incumbent": settings.rankers[0],
         "outcome": component.default_outcome(sets=settings.compares_sets),
         "method": None,

@@ -103,7 +103,7 @@ class Counts(NamedTuple):
     started: float
 
     @classmethod
-    def of(cls, store: Store) -> Counts:
+    def read(cls, store: Store) -> Counts:
         """Read the counts of a store."""
         pairs = store.rows("SELECT a, b, y, first, n FROM counts")
         totals = store.rows("SELECT rankers, shown, seen, clicked FROM totals")
@@ -140,14 +140,14 @@ def state_of(
     together = compared_pairs(plan)
     if plan.version == 1 or not POLICIES.configure(settings.policy).component.adaptive:  # pairs are missing by chance
         together.update(map(frozenset, named))
-    for pair, one in enumerate(decisions):
-        if frozenset(one[:2]) not in together:
-            decisions[pair] = one._replace(more=one.more and math.inf, more_to_win=one.more_to_win and math.inf)
+    for number, pair in enumerate(decisions):
+        if frozenset(pair[:2]) not in together:
+            decisions[number] = pair._replace(more=pair.more and math.inf, more_to_win=pair.more_to_win and math.inf)
     rows = list(controls.left(settings))
     left = [names[arm] for arm in rows]
-    among = [one for one in decisions if one.first in left and one.second in left]  # still corrected for all pairs
+    among = [pair for pair in decisions if pair.first in left and pair.second in left]  # still corrected for all pairs
     sentence, to_go = running_sentence(left, among, settings.margin, compared), impressions_to_go(left, among)
-    gone = [" and ".join(one[:2]) for one in among if one.more and frozenset(one[:2]) not in together]
+    gone = [" and ".join(pair[:2]) for pair in among if pair.more and frozenset(pair[:2]) not in together]
     several = sum(count for rankers, count in plan.sets if len(rankers) > 1) / plan.draws
     if gone and math.isinf(to_go):
         some = ", ".join(gone[:3] + ["..."] * (len(gone) > 3))
@@ -158,7 +158,7 @@ def state_of(
         sentence, to_go = f"ended without a decision; {controls.winner or settings.incumbent} is served.", math.inf
     elif controls.mode in (PAUSED, WINNER):
         sentence = f"Nothing is compared until 'resume'. Before: {sentence}"
-    mean, low, high = (np.array([getattr(one, word) for one in decisions]) for word in ("mean", "low", "high"))
+    mean, low, high = (np.array([getattr(pair, word) for pair in decisions]) for word in ("mean", "low", "high"))
     highest = _matrix(k, high, -low)
     probability = np.zeros(k)
     probability[rows] = beats_all(first_wins[np.ix_(rows, rows)])

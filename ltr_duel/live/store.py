@@ -43,7 +43,7 @@ CREATE TABLE counts (
 ) WITHOUT ROWID;
 CREATE TABLE met (user TEXT, a INTEGER, b INTEGER, PRIMARY KEY (user, a, b)) WITHOUT ROWID;
 CREATE TABLE totals (rankers TEXT PRIMARY KEY, shown INTEGER, seen INTEGER, clicked INTEGER) WITHOUT ROWID;
-CREATE TABLE controls (n INTEGER PRIMARY KEY, time REAL, what TEXT, value TEXT, who TEXT);
+CREATE TABLE controls (n INTEGER PRIMARY KEY, time REAL, action TEXT, value TEXT, who TEXT);
 """
 _RULES = {  # what holds in every store: a description of exceptions, and a query that counts them
     "events of no page": "SELECT count(*) FROM events WHERE impression NOT IN (SELECT impression FROM exposures)",
@@ -100,8 +100,8 @@ class Store:
 
     def meta(self, key: str) -> Any:
         """Return a value of the table ``meta``, or None if the key is missing."""
-        found = self.rows("SELECT value FROM meta WHERE key = ?", (key,))
-        return found[0][0] if found else None
+        rows = self.rows("SELECT value FROM meta WHERE key = ?", (key,))
+        return rows[0][0] if rows else None
 
     def set_meta(self, key: str, value: Any) -> None:
         """Write a row of the table ``meta``."""
@@ -147,8 +147,8 @@ def connected(store: str | Path) -> sqlite3.Connection:
     except BaseException as error:
         db.close()
         if isinstance(error, sqlite3.Error):
-            what = "is not a store of a live experiment" if "not a database" in str(error) else error
-            raise InputError(f"{path}: {what}") from None
+            fault = "is not a store of a live experiment" if "not a database" in str(error) else error
+            raise InputError(f"{path}: {fault}") from None
         raise
     return db
 
@@ -195,10 +195,10 @@ def check_store(store: str | Path) -> list[str]:
         try:
             db.execute("BEGIN")
             damage = [text for (text,) in db.execute("PRAGMA integrity_check(10)") if text != "ok"]
-            wrong = [(db.execute(sql).fetchone()[0], what) for what, sql in _RULES.items()]
+            faults = [(fault, db.execute(sql).fetchone()[0]) for fault, sql in _RULES.items()]
         except sqlite3.Error as error:
             return [f"cannot be read: {error}"]
-    return damage + [f"{what}: {count:,}" for count, what in wrong if count]
+    return damage + [f"{fault}: {count:,}" for fault, count in faults if count]
 
 
 def forget(store: str | Path, *, user: str = "", older_than: float | None = None, now: float | None = None) -> int:

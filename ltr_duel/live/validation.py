@@ -72,18 +72,18 @@ class Report(NamedTuple):
     events: Sequence[Any]
 
 
-def require_text(what: str, text: Any, longest: int = LONGEST_TEXT, *, empty: bool = False) -> None:
+def require_text(name: str, text: Any, longest: int = LONGEST_TEXT, *, empty: bool = False) -> None:
     """Raise `InputError` unless a value is a string that a log can contain."""
     if not isinstance(text, str):
-        raise InputError(f"{what} must be a string, not {errors.shown(text)}")
+        raise InputError(f"{name} must be a string, not {errors.shown(text)}")
     if len(text) > longest:
-        raise InputError(f"{what} must have at most {longest:,} characters, not {len(text):,}")
+        raise InputError(f"{name} must have at most {longest:,} characters, not {len(text):,}")
     if not (text or empty):
-        raise InputError(f"{what} must not be empty")
+        raise InputError(f"{name} must not be empty")
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise InputError(f"{what} is not valid Unicode: it contains an unpaired surrogate") from None
+        raise InputError(f"{name} is not valid Unicode: it contains an unpaired surrogate") from None
 
 
 def require_search(call: Search, names: Sequence[str]) -> None:
@@ -127,10 +127,10 @@ def read_events(events: Any, shown: Sequence[str]) -> dict[tuple[str, int, str],
     return values
 
 
-def _event(given: Any) -> Event:
-    if not isinstance(given, Mapping):
-        raise InputError(f"an event is an object with a 'kind', not {errors.shown(given)}")
-    for key in given:
+def _event(value: Any) -> Event:
+    if not isinstance(value, Mapping):
+        raise InputError(f"an event is an object with a 'kind', not {errors.shown(value)}")
+    for key in value:
         if key not in Event._fields:
             raise InputError(f"an event has no key {errors.shown(key)} ({', '.join(Event._fields)})")
-    return Event(**{"kind": "", **given})
+    return Event(**{"kind": "", **value})

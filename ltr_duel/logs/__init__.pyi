@@ -18,7 +18,6 @@ from .looks import Look as Look
 from .outcomes import Ratio as Ratio
 from .outcomes import credited as credited
 from .outcomes import single_outcomes as single_outcomes
-from .plots import plot_comparison as plot_comparison
 from .power import ImpressionPlan as ImpressionPlan
 from .power import PairVariance as PairVariance
 from .power import pairs_in_log as pairs_in_log
@@ -33,7 +32,6 @@ from .report import subgroup_table as subgroup_table
 from .report import usual_subgroups as usual_subgroups
 from .sequential import Intervals as Intervals
 from .sequential import confidence_sequence as confidence_sequence
-from .sessions import sessions_in_log as sessions_in_log
 from .simulated import simulate_log as simulate_log
 from .soundness import check_log as check_log
 from .subgroup import SubgroupTable as SubgroupTable

@@ -45,7 +45,6 @@ def _first(name: str, wrong: str) -> str:
     return f"{{list_filter({name}, lambda e: {wrong})[1]}}"
 
 
-_NEGATIVE = "e IS NULL OR isnan(e) OR e < 0"
 _STRANGE = f"owner {_first('owners', 'e < -1 OR e >= len(rankers)')} is not a ranker: 0 to {{len(rankers) - 1}}"
 _OFF_LIST = f"a click at position {_first('clicks', 'e IS NULL OR e < 1 OR e > length')} is not on the list of"
 _FAULT = Check("fault", "fault IS NOT NULL", "{fault}")
@@ -76,11 +75,6 @@ _CHECKS = (
         f"{_first('grades', f'e IS NULL OR e < 0 OR e > {_GRADES}')} is not a grade (0 to {_GRADES})",
     ),
     Check("grades", "len(grades) <> length", "{len(grades)} grades for {length} shown documents"),
-    Check("dwell clicks", "len(dwell) <> len(clicks)", "{len(dwell)} dwell times for {len(clicks)} clicks"),
-    Check(
-        "dwell clicks", f"len(list_filter(dwell, lambda e: {_NEGATIVE})) > 0",
-        f"a dwell time must be at least 0 seconds, not {_first('dwell', _NEGATIVE)}",
-    ),
 )  # fmt: skip
 
 

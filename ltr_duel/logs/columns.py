@@ -16,7 +16,6 @@ _SQL = {
     "string": "VARCHAR",
     "double": "DOUBLE",
     "list<item: string>": "VARCHAR[]",
-    "list<item: double>": "DOUBLE[]",
     "list<item: int32>": "INTEGER[]",
 }
 LOG = {name: _SQL[str(column.kind)] for name, column in LOG_COLUMNS.items()}
@@ -97,8 +96,6 @@ def _converted(name: str, kinds: dict[str, str], types: dict[str, str]) -> str:
         legal = f"to_json({cast}) = json({value})"
     else:
         legal = f"json_type({value}) = 'ARRAY' AND list_has_all({_ENTRIES}, json_type({value}, '$[*]'))"
-        if wanted == "DOUBLE[]":
-            legal += f" AND list_count({cast}) = len({cast})"
     read = f"CASE WHEN {legal} THEN {cast} END"
     return (
         read
@@ -155,7 +152,6 @@ def _sentence(name: str, kinds: dict[str, str], types: dict[str, str]) -> str:
     column, kind = named(name), kinds[name]
     of_event = " of an event" * (types is EVENT)
     must = _AS_JSON if kind == "VARCHAR" and types.get(name, "").endswith("]") else LEGAL.get(name, LEGAL["query"])
-    must = "a number of seconds" if name == "dwell" and of_event else must
     shown = f"left(replace({column}::VARCHAR, '\"', ''''), {_SHORT})"
     end = "'" if kind == "VARCHAR" else ""
     sentence = quoted(f"'{name}'{of_event} must be {must}, not {end}") + f" || {shown} || {quoted(end)}"

@@ -21,6 +21,8 @@ from ltr_duel.logs.sums import PairSums, Sequences
 from ltr_duel.preferences import PreferenceMatrix
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from ltr_duel.logs.findings import Finding
 
 
@@ -155,6 +157,35 @@ class Comparison:
         won = decide(self, checks=False).winner
         undecided = {} if won else {"rankers": size, "undecided": "Not decided by the log"}
         return PreferenceMatrix(p, self.names, error, comparisons, self.provenance | undecided)
+
+    def plot(self, *, stop_at: float | None = None, margin: float = 0.0, ax: Axes | None = None) -> Axes:
+        """Plot the means of the clearest pairs over time, with the intervals that decide them.
+
+        Parameters
+        ----------
+        stop_at : float, optional
+            As in `decide`; by default, each interval is valid for one look (but for logs of policies).
+        margin : float
+            The margin, which is shaded if it is positive.
+        ax : Axes, optional
+            Axes to draw on; by default, new axes are created.
+
+        Raises
+        ------
+        InputError
+            If the comparison was made with ``looks=False``, or by a ratio.
+
+        Examples
+        --------
+        >>> from ltr_duel.logs import compare_log
+        >>> row = {"query": "q", "shown": ["x", "y"], "clicks": [2], "rankers": ["old", "new"], "owners": [0, 1]}
+        >>> log = pd.DataFrame([row | {"impression": k, "user": k, "time": k} for k in range(100)])
+        >>> compare_log(log).plot().get_ylabel()
+        'mean outcome'
+        """
+        from ltr_duel.logs.plots import plot_comparison  # imports matplotlib, which the numbers do not need
+
+        return plot_comparison(self, stop_at, margin, ax)
 
     def to_frame(self) -> pd.DataFrame:
         """Return the table: one row per pair, the smallest p first."""

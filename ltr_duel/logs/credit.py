@@ -58,8 +58,10 @@ class Creditor:
 
     def __init__(self, rankers: Collection[str] = (), *, needed: bool = True) -> None:
         self.names: list[str] = list(rankers)
+        self._arm = {name: arm for arm, name in enumerate(rankers)}
         self.pairs: list[tuple[int, int]] = []  # numbers of two rankers, the smaller number first
         self.method = self.outcome = ""  # method and rule of the first credited row
+        self._startable: set[tuple[str | None, str | None]] = set()  # methods and rules that credit by owners
         self._closed, self.needed = bool(rankers), needed
         self._number = np.full((MOST_RANKERS, MOST_RANKERS), -1)  # index of each pair
 
@@ -117,6 +119,8 @@ class Creditor:
 
     def start_owners(self, method: str | None, outcome: str | None) -> None:
         """Raise `InputError` unless rows with this method and outcome rule can be credited by owners."""
+        if (method, outcome) in self._startable:
+            return
         label, component, _ = METHODS.configure(method or "team_draft")
         rule = outcome or component.default_outcome()
         if rule not in component.outcomes:
@@ -124,6 +128,7 @@ class Creditor:
         if component.name != "team_draft" and rule != "sampled":
             raise InputError(f"'{label}' ({rule}) cannot credit by owners: give the page token")
         self._one_method(label, rule)
+        self._startable.add((method, outcome))
 
     def _arms(self, sets: Sequence[tuple[str, ...]], rows: IntVector, wrong: Wrong) -> tuple[IntMatrix, IntVector]:
         """Return the numbers of the rankers of each row that names them correctly, and the indices of these rows."""
@@ -157,15 +162,16 @@ class Creditor:
             )
 
     def _ranker(self, name: str) -> int:
-        if name not in self.names:
+        if name not in self._arm:
             if self._closed:
                 raise InputError(f"'{name}' is not a ranker of this experiment ({', '.join(self.names)})")
             if errors.in_one_line(name) != name:
                 raise InputError(f"the name of a ranker must be one printable line, not {name!r}")
             if len(self.names) >= MOST_RANKERS:
                 raise InputError(f"more than {MOST_RANKERS} rankers in one log")
+            self._arm[name] = len(self.names)
             self.names.append(name)
-        return self.names.index(name)
+        return self._arm[name]
 
     def pairs_of(self, arms: IntMatrix) -> tuple[IntMatrix, IntMatrix]:
         """Return the index of each pair of the rankers of rows, shape (rows, pairs), and +1 or -1.

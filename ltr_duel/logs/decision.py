@@ -250,7 +250,9 @@ def running_sentence(
         return f"go on: {never}"
     if _too_few(winner, pairs):
         share = ", or a few of them have too large a share of the log," * bool(who)
-        return f"go on: too few {who or unit} so far{share} to project how many more {unit} are needed."
+        return (
+            f"go on: too few {who or unit} so far{share} to project how many more{f' {unit}' * bool(who)} are needed."
+        )
     still_open = sum(pair.verdict == "go on" for pair in pairs)
     which = f" (still open: {still_open} of {len(pairs)} pairs)" * (len(pairs) > 1)
     if further > _FAR * impressions:

@@ -11,12 +11,14 @@ from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ltr_duel.core import InputError
+from ltr_duel.core import InputError, IntVector, errors
 from ltr_duel.logs.attribution import Outcome, clicked_places, outcome_of
 from ltr_duel.logs.checks import BadLines, checked, given_owners, without
 from ltr_duel.logs.engine import Relation, named
@@ -25,6 +27,10 @@ from ltr_duel.logs.mapping import source_of
 from ltr_duel.logs.sources import Loaded, load_table, load_tables
 from ltr_duel.logs.table import EVENT, LOG_COLUMNS, Impressions
 
+if TYPE_CHECKING:
+    from ltr_duel.clicks import Sessions
+
+_ITEMS = ("auto", "document", "grade")
 _ROWS = 1 << 16  # of a batch; a quarter of it with page tokens
 _RESERVED = re.compile(  # names of columns that are added to a log
     r"""^(row|line|origin|fault|code|length|different|owned|low|high|rank|pair|part|n|y|square|place|turn|conflict
@@ -207,6 +213,63 @@ class ClickLog:
             sql += " ORDER BY line"
         for batch in self.engine.stream(sql, _ROWS // 4 if "page" in names else _ROWS, t=rows):
             yield Impressions(batch.select(names), batch.column("line").to_numpy())
+
+    def sessions(self, by: str = "auto") -> Sessions:
+        """Return all lists and clicks, for `fit_click_models`; they are read into memory.
+
+        Parameters
+        ----------
+        by : {"auto", "document", "grade"}
+            Whether a click model has parameters for each document of each query, or for each relevance grade. "auto"
+            means for each grade if every row has grades, else for each document.
+
+        Returns
+        -------
+        Sessions
+
+        Raises
+        ------
+        InputError
+            If the log cannot be read or is empty, or `by` is "grade" and a row has no grades.
+
+        Examples
+        --------
+        >>> row = {"impression": 1, "time": 0, "query": "q", "shown": ["a", "b"], "clicks": [2], "grades": [0, 1]}
+        >>> sessions = ClickLog(pa.Table.from_pylist([row])).sessions()
+        >>> sessions.graded, sessions.item.tolist(), sessions.click.tolist()
+        (True, [0, 1], [False, True])
+        """
+        from ltr_duel.clicks import Sessions  # which the other uses of a log do not need
+
+        errors.require_one_of("kind of items", by, _ITEMS)
+        batches = list(self.batches(("query", "shown", "user", "clicks", "grades")))
+        if not sum(len(batch.lines) for batch in batches):
+            raise InputError(f"{self.path}: the log has no impression that can be used")
+        table = pa.Table.from_batches([batch.table for batch in batches])
+        named, graded = (
+            table[name].is_valid().to_numpy() if name in table.column_names else np.zeros(len(table), np.bool_)
+            for name in ("user", "grades")
+        )
+        if by == "grade" and not graded.all():
+            line = np.concatenate([batch.lines for batch in batches])[graded.argmin()]
+            raise InputError(f"{self.find(line)}: no grades; use 'document' instead of 'grade'")
+        length, clicks = (pc.list_value_length(table[name]).to_numpy() for name in ("shown", "clicks"))
+        click = np.zeros(length.sum(), np.bool_)
+        click[np.repeat(np.cumsum(length) - length, clicks) + pc.list_flatten(table["clicks"]).to_numpy() - 1] = True
+        user = np.where(named, _numbers(table["user"])[0], -1) if named.any() else None
+        query, queries = _numbers(table["query"])
+        document, documents = _numbers(pc.list_flatten(table["shown"]))
+        sessions = Sessions.from_documents(length, query, document, click, user, queries, documents)
+        if by == "document" or not graded.all():
+            return sessions
+        grades = pc.list_flatten(table["grades"]).to_numpy().astype(np.int64)
+        return sessions._replace(item=grades, items=int(grades.max()) + 1, graded=True, names=None)
+
+
+def _numbers(texts: Any) -> tuple[IntVector, list[str]]:
+    """Number different texts in their order of appearance, and return the texts; null is an empty text."""
+    codes = texts.fill_null("").dictionary_encode().combine_chunks()
+    return codes.indices.to_numpy().astype(np.int64), codes.dictionary.to_pylist()
 
 
 def _stored(source: Any, owner: Any) -> Path:

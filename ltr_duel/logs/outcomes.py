@@ -26,6 +26,8 @@ from ltr_duel.logs.table import NO_CREDIT
 UNIT = 1 << 30  # integer that represents the outcome 1
 _OUTCOMES = 'line BIGINT, time DOUBLE, "user" VARCHAR, query VARCHAR, pair INTEGER, y BIGINT, square BIGINT'
 _NEXT = "CAST(k.{} + 1 AS INTEGER)".format  # a cast, so that sqlglot knows an index, which Spark counts from 0
+_CREDITS = """list_transform(range(len(rankers)), lambda ranker:
+  len(list_filter(list_distinct(clicks), lambda place: owners[place] = ranker)))"""
 _VALUES = re.compile(r"(?<!^)'[^']*'|\[.*\]|-?\d[\w.:-]*")  # values that differ between lines with the same fault
 
 
@@ -56,20 +58,21 @@ def credited(
         how = "name the outcomes also in ClickLog(..., outcome=[...])"
         raise errors.unknown_name("outcome of this log", outcome, names, otherwise=how)
     number = names.index(outcome) if outcome else 0
-    key = tuple(rankers), tuple(sorted(columns)), needed, number
+    usual = {*Creditor.columns, "user", "query", "policy", "propensity", *log.context}
+    if not (by_kernels := _any(log, ("page",))):  # by owners: no documents, and no lists if there are events
+        usual -= {"shown", *["clicks"] * (log.loaded.placed is not None), *["owners"] * log.loaded.by_event}
+    key = tuple(rankers), frozenset(usual.union(columns)), needed, number
     if key not in log.credit:
-        log.credit[key] = _credited(log, Creditor(rankers, needed=needed), columns, number)
+        log.credit[key] = _credited(log, Creditor(rankers, needed=needed), key[1], number, by_kernels=by_kernels)
     return log.credit[key]
 
 
-def _credited(log: ClickLog, creditor: Creditor, columns: Collection[str], number: int) -> Credited:
+def _credited(
+    log: ClickLog, creditor: Creditor, columns: Collection[str], number: int, *, by_kernels: bool
+) -> Credited:
     wrong, outcome = Wrong(), log.outcomes[number]
-    by_kernels = _any(log, ("page",))
-    wanted = {*Creditor.columns, "user", "query", "policy", "propensity", *log.context}
-    if not by_kernels:  # credit by owners needs no documents, and no lists if there are events
-        wanted -= {"shown", *["clicks"] * (log.loaded.placed is not None), *["owners"] * log.loaded.by_event}
     try:
-        rows = log.rows(wanted | {*columns}, number)
+        rows = log.rows(columns, number)
     except InputError:  # if no line has credit data, the error reports this lack instead of the bad line
         if creditor.needed:
             _require_credit(log)
@@ -142,10 +145,11 @@ def _by_owners(
         return None
     for size in sorted(set(map(len, sets.values()))):
         creditor.pairs_of(np.array([arms for arms in sets.values() if len(arms) == size]))
-    relations = {"t": log.without(rows, refused)}
+    relations, listed = {"t": log.without(rows, refused)}, log.loaded.placed is None
     if len(sets) == 1 and max(map(len, sets)) == 2:
         ((first, second),) = sets.values()
         a, b, pair, sign, source = "0", "1", "0", "1" if first < second else "-1", "t"
+        lead = _lead_in_lists()
     else:
         a, b, pair, sign = "k.a", "k.b", "p.pair", "p.sign"
         places = zip(*combinations(range(max(map(len, sets))), 2), strict=True)
@@ -155,9 +159,10 @@ def _by_owners(
         columns = zip(("first", "second", "pair", "sign"), zip(*pairs, strict=True), strict=True)
         relations["p"] = engine.small(dict(columns))
         source = f"t CROSS JOIN k JOIN p ON t.rankers[{_NEXT('a')}] = p.first AND t.rankers[{_NEXT('b')}] = p.second"
-    if log.loaded.placed is None:
-        lead = _lead_in_lists(a, b)
-    else:
+        if listed:  # once for each row, not for each pair
+            relations["t"] = engine.view(f"SELECT *, {_CREDITS} AS credits FROM t", t=relations["t"])
+        lead = f"t.credits[{_NEXT('a')}] - t.credits[{_NEXT('b')}]"
+    if not listed:
         worth = f"sum(w{number})" if log.outcomes[number].value else f"count(w{number})"
         credit = f"SELECT row, owner, {worth} AS credit FROM placed WHERE place IS NOT NULL AND owner >= 0"
         relations["c"] = engine.view(f"{credit} GROUP BY row, owner", placed=log.loaded.placed)
@@ -181,11 +186,11 @@ def _sql(value: Any) -> str:
     return "NULL" if value is None else quoted(value)
 
 
-def _lead_in_lists(a: str, b: str) -> str:
-    """Return the SQL of ranker a's clicked documents minus ranker b's, from the lists of clicks and owners."""
+def _lead_in_lists() -> str:
+    """Return the SQL of the first of two rankers' clicked documents minus the second's."""
 
     def side(place: str) -> str:
-        return f"(CASE owners[{place}] WHEN {a} THEN 1 WHEN {b} THEN -1 ELSE 0 END)"
+        return f"(CASE owners[{place}] WHEN 0 THEN 1 WHEN 1 THEN -1 ELSE 0 END)"
 
     one, two = side("clicks[1]"), f"{side('clicks[1]')} + {side('clicks[2]')}"
     several = f"list_sum(list_transform(list_distinct(clicks), lambda place: {side('place')}))"

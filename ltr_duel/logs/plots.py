@@ -22,40 +22,8 @@ _EARLY = 0.25  # share of the looks whose intervals may be cut off by the figure
 _GREY = "#6b6b6b"
 
 
-def plot_comparison(
-    comparison: Comparison, *, stop_at: float | None = None, margin: float = 0.0, ax: Axes | None = None
-) -> Axes:
-    """Plot the means of the clearest pairs over time, with the intervals that decide them.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        With ``looks``, by a single outcome.
-    stop_at : float, optional
-        As in `decide`; by default, each interval is valid for one look (but for logs of policies).
-    margin : float
-        The margin, which is shaded if it is positive.
-    ax : Axes, optional
-        Axes to draw on; by default, new axes are created.
-
-    Returns
-    -------
-    Axes
-
-    Raises
-    ------
-    InputError
-        If the comparison has no development over time.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from ltr_duel.logs import compare_log
-    >>> row = {"query": "q", "shown": ["x", "y"], "clicks": [2], "rankers": ["old", "new"], "owners": [0, 1]}
-    >>> log = pd.DataFrame([row | {"impression": k, "user": k, "time": k} for k in range(100)])
-    >>> plot_comparison(compare_log(log)).get_ylabel()
-    'mean outcome'
-    """
+def plot_comparison(comparison: Comparison, stop_at: float | None, margin: float, ax: Axes | None) -> Axes:
+    """Plot the means of the clearest pairs over time, with the intervals that decide them; see `Comparison.plot`."""
     if not comparison.looks:
         raise InputError("this comparison has no development over time: compare with looks=True, by a single outcome")
     ax = prepared_axes(ax, 8, 4.2)

@@ -55,7 +55,7 @@ def _row(comparison: Comparison, decision: Decision, k: int) -> dict[str, str]:
 
 
 def _ends(low: float, high: float) -> str:
-    return f"{low:+z.4f} {high:+z.4f}"
+    return f"{low:+z.4f} to {high:+z.4f}"
 
 
 def _p(value: float) -> str:
@@ -120,7 +120,6 @@ def save_comparison(
 ) -> None:
     """Write a decision and its evidence as one self-contained HTML page."""
     from ltr_duel.analysis import png_bytes, render_page  # imports matplotlib, which text reports do not need
-    from ltr_duel.logs.plots import plot_comparison
 
     about, table, lines = comparison.provenance, comparison_table(comparison, decision), comparison_lines(comparison)
     names = list(dict.fromkeys([*" > ".join(table["pair"]).split(" > "), *comparison.names]))
@@ -128,7 +127,7 @@ def save_comparison(
     picture = b""
     if comparison.looks:
         stop_at = decision.confidence if decision.every_look else None
-        picture = png_bytes(plot_comparison(comparison, stop_at=stop_at, margin=decision.margin))
+        picture = png_bytes(comparison.plot(stop_at=stop_at, margin=decision.margin))
     page = render_page(
         _TEMPLATE,
         title=f"Comparison of {', '.join(names[:4])}{' ...' if len(names) > 4 else ''}",

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ltr_duel.bandits import POLICIES, Policy, Run, duel, new_recorder, relabelled
+from ltr_duel.bandits import POLICIES, Policy, Run, duel, new_recorder, relabelled, separate
 from ltr_duel.clicks import ClickModel
 from ltr_duel.core import (
     InputError,
@@ -41,7 +41,7 @@ from ltr_duel.simulation import RunKey, SimulatedUsers, checkpoints, run_order, 
 BEGINS, SECONDS = 1_700_000_000.0, 10.0  # first time and step of the simulated clock
 _ROWS = 1 << 14  # impressions that are written at a time
 _OWN_QUERIES = 3  # queries of each returning user
-_COLUMNS = tuple(name for name in LOG_COLUMNS if name not in ("page", "propensity", "dwell"))
+_COLUMNS = tuple(name for name in LOG_COLUMNS if name not in ("page", "propensity"))
 
 
 class Record(NamedTuple):
@@ -56,6 +56,7 @@ class Record(NamedTuple):
     clicks: IntMatrix  # (rows, top) positions from 0
 
 
+@separate
 class LoggedOracle(NamedTuple):
     """Simulated users whose impressions are recorded."""
 

@@ -11,7 +11,7 @@ Fabijan et al. Diagnosing Sample Ratio Mismatch in Online Controlled Experiments
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterator
 from itertools import combinations
 from typing import Any
@@ -39,7 +39,8 @@ _LONELY = 1e-6  # probability that uniform traffic has a gap longer than a quart
 _OUTSIDE = 0.2  # usual maximum share of events on items outside the list, such as advertisements
 _UNMATCHED = 0.5  # usual maximum share of events without an impression that match no exposure
 _NO_OWNERS = "these checks require the column 'owners' for all shown documents"
-Sets = list[tuple[str, ...]]  # sets of rankers, each sorted
+Set = tuple[str, ...]  # a set of rankers, sorted
+Members = dict[tuple[str, ...], Set]  # the set of each order of rankers
 
 
 def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = "") -> list[Finding]:
@@ -152,19 +153,20 @@ def _users(log: ClickLog, rows: Relation, facts: dict[str, Any]) -> Iterator[Fin
 
 def _rankers(log: ClickLog, rows: Relation, facts: dict[str, Any], planned: str) -> Iterator[Finding]:
     """Check how often each set of rankers was shown, and which ranker owns the positions of the lists."""
-    engine, sets = log.engine, Sets()
+    engine, sets, members = log.engine, list[Set](), Members()
     if "rankers" in rows.columns:
         where = "rankers IS NOT NULL AND array_length(rankers) > 1"
         sql = f"SELECT *, {_period(facts, _BLOCKS)} AS block FROM impressions WHERE {where}"
         lists = engine.view(sql, impressions=rows)
         orders = engine.query("SELECT rankers FROM lists GROUP BY rankers", lists=lists)["rankers"].to_pylist()
-        sets = sorted({tuple(sorted(names)) for names in orders})
+        members = {tuple(names): tuple(sorted(names)) for names in orders}  # the set of each order of rankers
+        sets = list(dict.fromkeys(members.values()))
     if not sets:
         yield not_checked("rankers and owners", _NO_OWNERS)
         return
     name = several(len(sets), "set") + " of rankers"
     if planned:
-        yield _planned_frequencies(name, sets, _frequencies(engine, lists, sets).sum(axis=1).tolist())
+        yield _planned_frequencies(name, sets, _frequencies(engine, lists, members).sum(axis=1).tolist())
     else:
         yield not_checked("pairs shown", name + "; --planned even tests for equal frequencies" * (len(sets) > 1))
     if policies := policies_of(engine, lists):
@@ -173,28 +175,29 @@ def _rankers(log: ClickLog, rows: Relation, facts: dict[str, Any], planned: str)
     elif len(sets) < 2:
         yield not_checked("pairs over time", "there is only one set of rankers")
     else:
-        p = unchanged(_frequencies(engine, lists, sets, ", block"))
+        p = unchanged(_frequencies(engine, lists, members, ", block"))
         yield tested("pairs over time", p, f"shares of {name}, by tenths of the time")
     if "owners" in rows.columns and "owners" in log.table.columns:  # owners of all documents
-        yield from _owners(_ownership(engine, lists), sets)
+        yield from _owners(_ownership(engine, lists), members)
     else:
         yield not_checked("owners of position 1, interleaved lists", _NO_OWNERS)
 
 
-def _frequencies(engine: Any, lists: Relation, sets: Sets, within: str = "") -> IntMatrix:
+def _frequencies(engine: Any, lists: Relation, members: Members, within: str = "") -> IntMatrix:
     """Return how often each set of rankers was on the first list of a user (in each ``within``), by block of time."""
+    sets = dict.fromkeys(members.values())
     users = 'coalesce("user", CAST(line AS VARCHAR))' if "user" in lists.columns else "line"
     first = f"(SELECT min(line) AS line FROM lists GROUP BY {users}{within}) AS f"
     sql = f"SELECT rankers, block, count(*) AS n FROM lists JOIN {first} ON lists.line = f.line GROUP BY rankers, block"
     number, table = {names: k for k, names in enumerate(sets)}, np.zeros((len(sets), _BLOCKS), np.int64)
     for row in engine.rows(sql, lists=lists):
-        table[number[tuple(sorted(row["rankers"]))], min(row["block"], _BLOCKS - 1)] += row["n"]
+        table[number[members[tuple(row["rankers"])]], min(row["block"], _BLOCKS - 1)] += row["n"]
     return table
 
 
-def _planned_frequencies(name: str, sets: Sets, counts: list[int]) -> Finding:
+def _planned_frequencies(name: str, sets: list[Set], counts: list[int]) -> Finding:
     """Test whether all sets of rankers were shown equally often; a set that was never shown counts with 0 lists."""
-    missing, sizes = Sets(), {len(names) for names in sets}
+    missing, sizes = list[Set](), {len(names) for names in sets}
     if len(sizes) == 1:
         missing = sorted(set(combinations(sorted({one for names in sets for one in names}), sizes.pop())) - set(sets))
     sentence = f"{name}, planned to be shown equally often"
@@ -220,7 +223,7 @@ def _ownership(engine: Any, lists: Relation) -> list[dict[str, Any]]:
     return list(engine.rows(f"SELECT {columns}, count(*) AS n FROM ({sql}) AS k GROUP BY {columns}", lists=lists))
 
 
-def _owners(ownership: list[dict[str, Any]], sets: Sets) -> Iterator[Finding]:
+def _owners(ownership: list[dict[str, Any]], members: Members) -> Iterator[Finding]:
     """Check that lists have documents of several rankers, and that each owns the first position equally often.
 
     A log may omit the owners of documents that rankers share, such as a common top. Of two rankers, either is as likely
@@ -233,23 +236,25 @@ def _owners(ownership: list[dict[str, Any]], sets: Sets) -> Iterator[Finding]:
         sentence += "; is this an A/B test (one ranker per list), or a session or time used as impression?"
     if lists:
         yield limited("interleaved lists", alone / lists, _ONE_OWNER, sentence)
-    heads, shared = defaultdict[tuple[str, ...], Counter[str]](Counter), set[tuple[str, ...]]()
+    several_sets, lists_of, heads = len(set(members.values())) > 1, Counter[Set](), Counter[tuple[Set, str]]()
+    shared = set[Set]()
     for row in ownership:
-        names = tuple(sorted(row["rankers"]))
+        names = members[tuple(row["rankers"])]
         if row["head"] >= 0:
-            heads[names][row["rankers"][row["head"]]] += row["n"]
+            lists_of[names] += row["n"]
+            heads[names, row["rankers"][row["head"]]] += row["n"]
         if len(names) > 2 and row["top"] < 0 and row["two"]:
             shared.add(names)
     tests = list[tuple[float, str]]()
-    for names, count in sorted(heads.items()):
-        total, many = sum(count.values()), len(names) > 2
+    for names, total in lists_of.items():
+        many = len(names) > 2
         if names in shared or (many and total < _EACH * len(names)):
             continue
-        most = max(names, key=count.__getitem__)
+        count = [heads[names, name] for name in names]
+        most = names[np.argmax(count)]
         which = f"the first positions of {len(names)} rankers" if many else "the first owned positions"
-        which += "".join(f" against {name}" for name in names if name != most and not many and len(sets) > 1)
-        p = even(np.array([count[name] for name in names]))
-        tests.append((p, f"{most} owns {count[most] / total:.2%} of {which}"))
+        which += "".join(f" against {name}" for name in names if name != most and not many and several_sets)
+        tests.append((even(np.array(count)), f"{most} owns {max(count) / total:.2%} of {which}"))
     if tests:
         yield tested("owners of position 1", min(1.0, len(tests) * min(tests)[0]), min(tests)[1])
     else:

@@ -55,7 +55,7 @@ def load_table(path: Path, kind: str, context: Sequence[str], outcomes: Sequence
     for outcome in outcomes if kind != "ubi" else ():
         if outcome.within:
             raise InputError(f"{path}: 'within' is for events without an impression; this log has clicks")
-        if outcome.value or outcome.kind not in ("", "click"):
+        if outcome.value or outcome.where not in ("", "kind = 'click'"):
             raise InputError(f"{path}: outcome '{outcome.name}' requires a table of events; this log has clicks")
     if kind == "ubi":
         engine, paths = Engine(path), files_of(path)
@@ -69,12 +69,7 @@ def load_table(path: Path, kind: str, context: Sequence[str], outcomes: Sequence
         return _attributed(Loaded(engine, exposures, find_line), events, outcomes, find_line)
     engine, part = Engine(path), Part("log", str(path), context, format=kind)
     log, find = read(engine, part)
-    loaded = Loaded(engine, cleaned(engine, log), find, part.strange)
-    if all(outcome.where in ("", "kind = 'click'") for outcome in outcomes):
-        return loaded
-    if "dwell" not in log.columns:
-        raise InputError(f"{path}: outcome '{outcomes[-1].name}' needs the column 'dwell'")
-    return _attributed(loaded, None, outcomes)
+    return Loaded(engine, cleaned(engine, log), find, part.strange)
 
 
 def load_tables(
@@ -127,29 +122,23 @@ def cleaned(engine: Any, table: Relation) -> Relation:
 
 def _attributed(
     loaded: Loaded,
-    events: Relation | None,
+    events: Relation,
     outcomes: Sequence[Outcome],
     find_event: Callable[[Any], Position] | None = None,
 ) -> Loaded:
-    """Return a log with its events at their places; ``events``: None for the clicks of sound impressions."""
-    engine, exposures, items = loaded.engine, loaded.impressions, True
+    """Return a log with its events at their places."""
+    engine, exposures = loaded.engine, loaded.impressions
     if "row" not in exposures.columns:
         exposures = engine.view("SELECT *, line AS row FROM x", x=exposures)
     by_event = not {"owners", "page"} & set(exposures.columns)
-    if events:
-        if not LISTS & set(exposures.columns) and "owner" not in events.columns:
-            raise InputError(_NO_OWNER)
-        events = completed(engine, events)
-        items = bool(engine.rows("SELECT 1 AS item FROM e WHERE item IS NOT NULL LIMIT 1", e=events))
+    if not LISTS & set(exposures.columns) and "owner" not in events.columns:
+        raise InputError(_NO_OWNER)
+    events = completed(engine, events)
+    items = bool(engine.rows("SELECT 1 AS item FROM e WHERE item IS NOT NULL LIMIT 1", e=events))
     loaded = loaded._replace(impressions=exposures, events=events)
     given = given_owners(exposures.columns, by_event=by_event)
     faults = checked(engine, exposures, given, loaded.find, documents=items)
     sound = without(engine, exposures, faults.lines)  # an event cannot belong to an exposure that is not read
-    if not events:
-        clicks = "SELECT impression, unnest(clicks) AS position, unnest(dwell) AS dwell, 'click' AS kind FROM t"
-        events = completed(engine, engine.view(clicks, t=sound))
-        kept = ", ".join(named(name) for name in exposures.columns if name not in ("clicks", "dwell"))
-        exposures, sound = (engine.view(f"SELECT {kept} FROM x", x=rows) for rows in (exposures, sound))
     placed, counts = attribute(engine, sound, events, outcomes, find_event)
     if by_event:
         faults = _with_strange_owners(engine, sound, placed, faults)

@@ -22,10 +22,9 @@ _SUMS = f"""
   count(CASE WHEN y > 0 THEN 1 END) AS won, count(CASE WHEN y < 0 THEN 1 END) AS lost,
   count(CASE WHEN y = {UNIT} THEN 1 END) AS ones, count(CASE WHEN y = -{UNIT} THEN 1 END) AS minus,
   count(CASE WHEN y = 0 THEN 1 END) AS ties"""
-# Time and line in a number of fixed size, because engines cannot spill groups with a minimum of lists or texts. The
-# time is exact: a double from 1e9 to 2e9 is a multiple of 2^-22 seconds. The constant makes earlier times positive.
-_LINES = 10**11
-_ORDER = f"(CAST(floor(coalesce(time, 0) * {2**22}) AS DECIMAL(38, 0)) + {10**17}) * {_LINES} + line"
+# Time and line in a number of fixed size, because engines cannot spill groups with a minimum of lists or texts. Times
+# are exact: a double from 1e9 to 2e9 is a multiple of 2^-22 seconds. The constant makes earlier times positive.
+_ORDER = f"(CAST(floor(coalesce(time, 0) * {2**22}) AS DECIMAL(38, 0)) + {10**17}) * {10**11} + line"
 
 
 class Sequences(NamedTuple):
@@ -134,10 +133,10 @@ class Grouping(NamedTuple):
     cluster: str  # one of `CLUSTERS`
     named: bool = False  # whether every impression has a user
 
-    def columns(self) -> str:
-        """Return the SQL of the columns of a cluster; an impression without a user is a cluster of its own."""
-        own = "" if self.named else ', CASE WHEN "user" IS NULL THEN line END'
-        return "pair, " + {"user": f'"user"{own}', "query": "query"}.get(self.cluster, "line")
+    def keys(self) -> list[str]:
+        """Return the columns that identify a cluster; an impression without a user is a cluster of its own."""
+        own = [] if self.named else ['CASE WHEN "user" IS NULL THEN line END']
+        return {"user": ['"user"', *own], "query": ["query"]}.get(self.cluster, ["line"])
 
 
 class Course(NamedTuple):
@@ -166,15 +165,26 @@ def pair_sums(engine: Any, outcomes: Any, by: Grouping, step: float = 0.0) -> tu
     The second course is of users' first outcomes, if clusters are users, else equal to the first. If outcomes have a
     column ``weight``, they are those of a ratio: the size of a cluster is the sum of its weights.
     """
-    clustered = by.cluster != "impression" or "weight" in outcomes.columns
+    ratio, clusters = "weight" in outcomes.columns, None
+    period = f"CAST(floor(time / {step!r}) AS BIGINT)" if step else "CAST(0 AS BIGINT)"
+    columns = [*by.keys()[:1], *["line"] * (by.cluster == "user"), *["weight"] * ratio]
+    sql = f"SELECT pair, time, {period} AS period, y, square, {', '.join(columns)} FROM o"
+    clustered = by.cluster != "impression" or ratio
+    outcomes = engine.keep(sql, o=outcomes) if clustered else engine.view(sql, o=outcomes)
+    course = first = _course(engine, outcomes)
     if clustered:
-        outcomes = engine.keep("SELECT * FROM o", o=outcomes)
-    course = first = _course(engine, outcomes, step)
-    if by.cluster == "user":
-        least = f"SELECT pair, CAST(min({_ORDER}) % {_LINES} AS BIGINT) AS line FROM o GROUP BY {by.columns()}"
-        sql = f"SELECT o.* FROM o JOIN ({least}) AS f ON o.pair = f.pair AND o.line = f.line"
-        first = _course(engine, engine.view(sql, o=outcomes), step)
-    clusters = _clusters(engine, outcomes, by.columns()) if clustered else None
+        size = "CAST(sum(weight) AS BIGINT)" if ratio else "count(*)"
+        earliest, ordered = "", outcomes
+        if by.cluster == "user":
+            ordered, order = _in_order(engine, outcomes) if by.pairs > 1 else (outcomes, _ORDER)
+            first_y = f"CAST(min(({order}) * {2**32} + (y + {2**31})) % {2**32} AS BIGINT) - {2**31} AS y"
+            earliest = f", min(period) AS period, {first_y}"
+        each = f"SELECT pair, {size} AS n, CAST(sum(y) AS BIGINT) AS total{earliest} FROM o"
+        groups = engine.keep(f"{each} GROUP BY pair, {', '.join(by.keys())}", o=ordered)
+        clusters = _clusters(engine, groups, UNIT if ratio else 1)
+        if by.cluster == "user":
+            square = f"CAST(floor(CAST(y AS DOUBLE) * y / {UNIT} + 0.5) AS BIGINT) AS square"
+            first = _course(engine, engine.view(f"SELECT pair, period, y, {square} FROM g", g=groups))
     periods = np.unique(course.period) if len(course.period) else np.zeros(1, np.int64)
     n, won, lost, total, square = (
         course.until(name, periods, by.pairs)[-1] for name in ("n", "won", "lost", "total", "square")
@@ -184,19 +194,22 @@ def pair_sums(engine: Any, outcomes: Any, by: Grouping, step: float = 0.0) -> tu
     return PairSums(by.cluster, wins, losses, ties, total, square, sequences, clusters), course, first
 
 
-def _course(engine: Any, outcomes: Any, step: float) -> Course:
-    period = f"CAST(floor(time / {step!r}) AS BIGINT)" if step else "CAST(0 AS BIGINT)"
-    rows = f"SELECT pair, {period} AS period, y, square FROM outcomes"
-    sql = f"SELECT pair, period, {_SUMS} FROM ({rows}) AS r GROUP BY pair, period"
+def _in_order(engine: Any, outcomes: Any) -> tuple[Any, str]:
+    """Return outcomes with the rank of their line in time, and its name; a short number, for lines with many pairs."""
+    lines = "SELECT line, min(time) AS time FROM o GROUP BY line"
+    ranks = f"SELECT line, row_number() OVER (ORDER BY time, line) AS turn FROM ({lines}) AS l"
+    return engine.view(f"SELECT o.*, r.turn FROM o JOIN ({ranks}) AS r ON o.line = r.line", o=outcomes), "turn"
+
+
+def _course(engine: Any, outcomes: Any) -> Course:
+    sql = f"SELECT pair, period, {_SUMS} FROM outcomes GROUP BY pair, period"
     columns = {name: np.asarray(column) for name, column in engine.query(sql, outcomes=outcomes).to_pydict().items()}
     return Course(columns.pop("pair").astype(np.int64), columns.pop("period").astype(np.int64), columns)
 
 
-def _clusters(engine: Any, outcomes: Any, columns: str) -> Clusters:
-    ratio = "weight" in outcomes.columns
-    size = "CAST(sum(weight) AS BIGINT)" if ratio else "count(*)"
-    each = f"SELECT pair, {size} AS n, CAST(sum(y) AS BIGINT) AS total FROM outcomes GROUP BY {columns}"
-    sql = f"""SELECT pair, n, total, count(*) AS number FROM ({each}) AS c WHERE n > 0 OR total <> 0
+def _clusters(engine: Any, groups: Any, unit: int) -> Clusters:
+    """Return the different sums of clusters; ``unit`` is the integer of a size of 1."""
+    sql = """SELECT pair, n, total, count(*) AS number FROM g WHERE n > 0 OR total <> 0
       GROUP BY pair, n, total ORDER BY pair, n, total"""
-    pair, n, total, number = (column.to_numpy() for column in engine.query(sql, outcomes=outcomes).columns)
-    return Clusters(pair.astype(np.int64), n / UNIT if ratio else n, total, number)
+    pair, n, total, number = (column.to_numpy() for column in engine.query(sql, g=groups).columns)
+    return Clusters(pair.astype(np.int64), n / unit if unit > 1 else n, total, number)

@@ -24,7 +24,7 @@ class LogColumn(NamedTuple):
 
 
 _TEXT, _TEXTS = pa.string(), pa.list_(pa.string())
-_REAL, _REALS, _WHOLES = pa.float64(), pa.list_(pa.float64()), pa.list_(pa.int32())
+_REAL, _WHOLES = pa.float64(), pa.list_(pa.int32())
 _TIME = "time of the impression: seconds or milliseconds since 1970, or ISO 8601 (UTC by default)"
 _OWNERS = "for each shown document its ranker, by name or index in 'rankers' (first: 0); null, '' or -1 for none"
 
@@ -42,7 +42,6 @@ LOG_COLUMNS: Final[dict[str, LogColumn]] = {
     "outcome": LogColumn(_TEXT, False, "the outcome rule of the method; if empty, the method's first rule"),
     "policy": LogColumn(_TEXT, False, "the policy that chose the rankers, with parameters; empty if no policy did"),
     "propensity": LogColumn(_REAL, False, "probability with which the policy chose this set of rankers"),
-    "dwell": LogColumn(_REALS, False, "seconds spent on each click, in the order of `clicks`"),
     "grades": LogColumn(_WHOLES, False, "relevance grades of the shown documents, if known"),
 }
 LEGAL: Final = {  # valid values of a column, for messages
@@ -55,7 +54,7 @@ LEGAL: Final = {  # valid values of a column, for messages
     "owners": "a list with a ranker for each shown document, null for no ranker",
     **dict.fromkeys(("propensity", "value"), "a number"),
     "position": "a whole number, 1 for the top",
-    "dwell": "a list of numbers",
+    "dwell": "a number of seconds",
 }
 MILLISECONDS: Final = 1e11  # larger times are in milliseconds; seconds reach this number in the year 5138
 FIRST_HOUR: Final = 3600.0  # a log whose times count from 0 has no dates

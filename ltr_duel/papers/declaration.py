@@ -130,7 +130,7 @@ def measured(
 ) -> Measured:
     """Declare a measurement; the settings are the keyword arguments of ``measure``."""
     inspect.signature(measure).bind(
-        found={}, jobs=1, **settings, **{key: quick[key] for key in quick.keys() - settings}
+        entry={}, jobs=1, **settings, **{key: quick[key] for key in quick.keys() - settings}
     )
     return Measured(measure, sources, optional, settings=settings, quick=quick)
 
@@ -143,7 +143,7 @@ class Figure:
     """A figure or table of a paper, declared with `figure`."""
 
     name: str
-    about: dict[str, Any]  # paper, number, title, shows, setting, notes, drawing, options
+    facts: dict[str, Any]  # paper, number, title, shows, setting, notes, drawing, options
     rows: Sequence[Row]
     studies: Sequence[Study]
     measures: Sequence[Measured]  # a figure has either studies or measures
@@ -168,7 +168,7 @@ class Figure:
         """The name, the duration at each scale, and the title with paper, number and data."""
         quick, paper = map(duration, self.seconds) if self.seconds else ("-", "-")
         data = f"; data: {', '.join(self.data)}" if self.data else ""
-        title = f"{PAPERS[self.about['paper']]}, {self.about['number']}: {self.about['title']}{data}"
+        title = f"{PAPERS[self.facts['paper']]}, {self.facts['number']}: {self.facts['title']}{data}"
         return self.name, quick, paper, title
 
 
@@ -212,15 +212,15 @@ def figure(
 
     def declare(function: Callable[[], Parts]) -> Figure:
         title, shows, setting, *more = _texts(function)
-        about: dict[str, Any] = {"paper": paper, "number": number, "title": title, "shows": shows, "setting": setting}
-        about |= {"notes": [*notes, *more], "drawing": drawing, "options": options}
+        facts: dict[str, Any] = {"paper": paper, "number": number, "title": title, "shows": shows, "setting": setting}
+        facts |= {"notes": [*notes, *more], "drawing": drawing, "options": options}
         parts = function()
         studies = [part for part in parts if isinstance(part, Study)]
         measures = [part for part in parts if isinstance(part, Measured)]
         if not parts or len(parts) not in (len(studies), len(measures)):
             wanted = "must return a list that contains only study(...) or only measured(...)"
             raise InputError(f"figure '{function.__name__}' {wanted}")
-        return Figure(function.__name__, about, rows, studies, measures, seconds)
+        return Figure(function.__name__, facts, rows, studies, measures, seconds)
 
     return declare
 

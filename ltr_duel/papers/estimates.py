@@ -66,20 +66,20 @@ class Check:
 Statistic = Callable[[FloatMatrix, list[FloatVector]], Any]  # of the means of all columns, and each side's columns
 
 
-def ratio(of: Selection, to: Selection, *, column: str = col.REGRET, **panels: Unpack[Panels]) -> Check:
+def ratio(dividend: Selection, divisor: Selection, *, column: str = col.REGRET, **panels: Unpack[Panels]) -> Check:
     """Divide two mean regrets at the end."""
 
     def sides(rows: pd.DataFrame) -> list[pd.DataFrame]:
-        return [_ends(select(rows, side), column) for side in (of, to)]
+        return [_ends(select(rows, side), column) for side in (dividend, divisor)]
 
-    return _of_runs(f"{_name(of)} / {_name(to)}", sides, lambda mean, _: mean[:, 0] / mean[:, 1], panels)
+    return _of_runs(f"{_name(dividend)} / {_name(divisor)}", sides, lambda mean, _: mean[:, 0] / mean[:, 1], panels)
 
 
-def spread(of: Selection, to: Selection, *, column: str = col.REGRET, **panels: Unpack[Panels]) -> Check:
+def spread(dividend: Selection, divisor: Selection, *, column: str = col.REGRET, **panels: Unpack[Panels]) -> Check:
     """Divide two standard deviations over runs."""
 
     def sides(rows: pd.DataFrame) -> list[pd.DataFrame]:
-        ends = [_ends(select(rows, side), column) for side in (of, to)]
+        ends = [_ends(select(rows, side), column) for side in (dividend, divisor)]
         return [pd.concat([end - end.mean(), (end - end.mean()) ** 2], axis=1) for end in ends]
 
     def quotient(mean: FloatMatrix, _: list[FloatVector]) -> FloatVector:
@@ -87,7 +87,7 @@ def spread(of: Selection, to: Selection, *, column: str = col.REGRET, **panels: 
         variance[variance < 1e-12 * variance[0]] = np.nan  # the resample consists of copies of one run
         return np.sqrt(variance[:, 0] / variance[:, 1])
 
-    return _of_runs(f"standard deviation, {_name(of)} / {_name(to)}", sides, quotient, panels)
+    return _of_runs(f"standard deviation, {_name(dividend)} / {_name(divisor)}", sides, quotient, panels)
 
 
 def rank(
@@ -143,7 +143,7 @@ def late_share(policy: str, *, column: str = col.REGRET, **panels: Unpack[Panels
     return _of_runs(f"share of the last half, {policy}", sides, lambda mean, _: mean[:, 0] / mean[:, 1], panels)
 
 
-def time_ratio(of: str, to: str, *, levels: Sequence[float], **panels: Unpack[Panels]) -> Check:
+def time_ratio(dividend: str, divisor: str, *, levels: Sequence[float], **panels: Unpack[Panels]) -> Check:
     """Divide the steps until given shares of the runs name the winner (geometric mean over the levels).
 
     A policy that was run to several horizons is judged by its recommendation at the end of each. A level that a policy
@@ -151,7 +151,7 @@ def time_ratio(of: str, to: str, *, levels: Sequence[float], **panels: Unpack[Pa
     """
 
     def sides(rows: pd.DataFrame) -> list[pd.DataFrame]:
-        return [_accuracy(select(rows, side)) for side in (of, to)]
+        return [_accuracy(select(rows, side)) for side in (dividend, divisor)]
 
     def quotient(mean: FloatMatrix, axes: list[FloatVector]) -> FloatVector:
         curves = mean[:, : len(axes[0])], mean[:, len(axes[0]) :]
@@ -164,7 +164,7 @@ def time_ratio(of: str, to: str, *, levels: Sequence[float], **panels: Unpack[Pa
             raise Missing("neither policy reaches any of the levels of accuracy")
         return np.exp(np.mean(logs, axis=0))
 
-    return _of_runs(f"time to name the winner, {of} / {to}", sides, quotient, panels)
+    return _of_runs(f"time to name the winner, {dividend} / {divisor}", sides, quotient, panels)
 
 
 def cell(column: str = "value", *, take: str = "", **panels: Unpack[Panels]) -> Check:
@@ -222,10 +222,10 @@ def _of_runs(
         units = min(_units(side.index, random) for side in whole)
         if units < 2:
             raise Missing("one run is not enough for an interval")
-        found = statistic(_means(whole, random), axes).reshape(1 + DRAWS, -1)
-        low, _ = statistics.bootstrap_interval(found[1:, 0], units)
-        _, high = statistics.bootstrap_interval(found[1:, -1], units)
-        return Estimate(float(found[0].mean()), min(low, found[0, 0]), max(high, found[0, -1]), runs)
+        draws = statistic(_means(whole, random), axes).reshape(1 + DRAWS, -1)
+        low, _ = statistics.bootstrap_interval(draws[1:, 0], units)
+        _, high = statistics.bootstrap_interval(draws[1:, -1], units)
+        return Estimate(float(draws[0].mean()), min(low, draws[0, 0]), max(high, draws[0, -1]), runs)
 
     return _check(words, estimate, panels)
 

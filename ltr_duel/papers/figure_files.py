@@ -37,7 +37,7 @@ def list_figures(folder: Path) -> dict[str, Figure]:
         raise InputError(f"{folder}: no figure files (*.py with functions under @figure(...)) are here")
 
     def order(figure: Figure) -> tuple[int, list[str]]:
-        return list(PAPERS).index(figure.about["paper"]), [part.zfill(9) for part in figure.name.split("_")]
+        return list(PAPERS).index(figure.facts["paper"]), [part.zfill(9) for part in figure.name.split("_")]
 
     return {figure.name: figure for figure in sorted(figures, key=order)}
 

@@ -1,6 +1,6 @@
 """Draw reproduced figures from their tables: ``drawing(frame, about, **options)`` arranges panels as in the papers.
 
-``frame`` and ``about`` are those of `ltr_duel.papers.Made`; a figure's file declares the name of the drawing and its
+``frame`` and ``facts`` are those of `ltr_duel.papers.Made`; a figure's file declares the name of the drawing and its
 options. `ltr_duel.analysis` draws the curves. The source of the numbers is written below each panel's title.
 """
 
@@ -33,15 +33,15 @@ class _Panel(NamedTuple):
     rows: pd.DataFrame
 
 
-def draw_figure(frame: pd.DataFrame, about: Mapping[str, Any]) -> Figure:
-    """Draw a figure whose ``about["figure"]`` names a drawing and its ``options``."""
-    described = about["figure"]
+def draw_figure(frame: pd.DataFrame, facts: Mapping[str, Any]) -> Figure:
+    """Draw a figure whose ``facts["figure"]`` names a drawing and its ``options``."""
+    described = facts["figure"]
     errors.require_one_of("drawing", described["drawing"], DRAWINGS)
-    return DRAWINGS[described["drawing"]](frame, about, **described["options"])
+    return DRAWINGS[described["drawing"]](frame, facts, **described["options"])
 
 
 def regret(
-    frame: pd.DataFrame, about: Mapping[str, Any], *, column: str = col.REGRET, columns: int = 3, spread: str = "sd"
+    frame: pd.DataFrame, facts: Mapping[str, Any], *, column: str = col.REGRET, columns: int = 3, spread: str = "sd"
 ) -> Figure:
     """Draw cumulative regret against steps; the random subsets of a problem share a panel."""
     parts, among = _problems(frame), list(frame[col.POLICY].unique())
@@ -53,10 +53,10 @@ def regret(
     for row in axes:
         _same_ordinate([ax for ax in row if ax in figure.axes])
     _outer_labels(axes, len(parts))
-    return _finish(figure, figure.axes, about, _means(frame, spread))
+    return _finish(figure, figure.axes, facts, _means(frame, spread))
 
 
-def regret_and_accuracy(frame: pd.DataFrame, about: Mapping[str, Any]) -> Figure:
+def regret_and_accuracy(frame: pd.DataFrame, facts: Mapping[str, Any]) -> Figure:
     """Draw regret above accuracy, with a column of panels for each problem (Zoghi et al. 2014, Figure 4)."""
     parts, among, start = _problems(frame), list(frame[col.POLICY].unique()), 1000
     figure, axes = _grid(len(parts), rows=2, columns=len(parts))
@@ -67,12 +67,12 @@ def regret_and_accuracy(frame: pd.DataFrame, about: Mapping[str, Any]) -> Figure
         plot_accuracy(panel.rows, below, start=start, legend=False, among=among).set_xlim(above.get_xlim())
     _same_ordinate(list(axes[0]))
     _outer_labels(axes, 2 * len(parts))
-    return _finish(figure, figure.axes, about, _means(frame, "range"))
+    return _finish(figure, figure.axes, facts, _means(frame, "range"))
 
 
 def size(
     frame: pd.DataFrame,
-    about: Mapping[str, Any],
+    facts: Mapping[str, Any],
     *,
     x: str = col.RANKERS,
     label: str = "number of rankers K",
@@ -94,32 +94,33 @@ def size(
             ax.yaxis.set_major_formatter(EngFormatter(sep="") if max(ax.get_ylim()) >= 1e4 else "{x:g}")
         _head(ax, part)
     _outer_labels(axes, len(groups))
-    steps = " or ".join(f"{one:,}" for one in sorted(ends[col.HORIZON].unique()))
+    steps = " or ".join(f"{step:,}" for step in sorted(ends[col.HORIZON].unique()))
     means = describe_means(ends.groupby([col.POLICY, x], sort=False).size(), "sd")
-    return _finish(figure, figure.axes, about, f"after {steps} steps, {means}")
+    return _finish(figure, figure.axes, facts, f"after {steps} steps, {means}")
 
 
-def gamma(frame: pd.DataFrame, about: Mapping[str, Any], **options: Any) -> Figure:
+def gamma(frame: pd.DataFrame, facts: Mapping[str, Any], **options: Any) -> Figure:
     """Call `size` with gamma as the abscissa and linear axes (Yue and Joachims 2011, Figure 2, bottom).
 
     The label of a policy that has gamma as a parameter differs from point to point; its points still form one line.
     """
     labels = frame[col.POLICY].str.replace(r"gamma=[^,]+", "gamma=γ", regex=True)
     options = {"x": col.GAMMA, "label": "γ (relaxed stochastic transitivity)", "log": "", **options}
-    return size(frame.assign(**{col.POLICY: labels}), about, **options)
+    return size(frame.assign(**{col.POLICY: labels}), facts, **options)
 
 
-def curves(frame: pd.DataFrame, about: Mapping[str, Any]) -> Figure:
+def curves(frame: pd.DataFrame, facts: Mapping[str, Any]) -> Figure:
     """Draw values against the number of rankers, with a line for each item (Zoghi et al. 2014, Figure 5)."""
     figure, axes = _grid(1, height=3.8)
     ax = axes[0, 0]
-    for number, (item, rows) in enumerate(frame.dropna(subset=["value"]).groupby("item", sort=False)):
+    lines = frame.dropna(subset=["value"]).groupby("item", sort=False).filter(lambda rows: len(rows) > 1)
+    for number, (item, rows) in enumerate(lines.groupby("item", sort=False)):
         style: dict[str, Any] = {"color": COLOURS[number % len(COLOURS)], "ls": DASHES[number % len(DASHES)]}
         ax.plot(rows[col.RANKERS], rows["value"], label=str(item), marker="o", ms=3, lw=1.6, **style)
         ax.fill_between(rows[col.RANKERS], rows["low"], rows["high"], color=style["color"], alpha=0.12, lw=0)
     ax.set(xlabel="number of rankers K", ylabel="share of the sets")
     _head(ax, _Panel("", "", frame))
-    return _finish(figure, figure.axes, about, "shaded: possible for the true preferences")
+    return _finish(figure, figure.axes, facts, "shaded: possible for the true preferences")
 
 
 DRAWINGS: dict[str, Callable[..., Figure]] = {
@@ -183,13 +184,13 @@ def _head(ax: Axes, panel: _Panel) -> None:
     )
 
 
-def _finish(figure: Figure, axes: Sequence[Axes], about: Mapping[str, Any], below: str) -> Figure:
+def _finish(figure: Figure, axes: Sequence[Axes], facts: Mapping[str, Any], below: str) -> Figure:
     """Add to a figure its title, one legend for all panels, and a line with the scale, ``below`` and notes."""
-    described, width = about["figure"], int(figure.get_figwidth() * 12)
+    described, width = facts["figure"], int(figure.get_figwidth() * 12)
     title = f"{PAPERS[described['paper']]}, {described['number']}: {described['title']}"
     figure.suptitle(_safe("\n".join(textwrap.wrap(title, width))), fontsize=11, x=0.01, ha="left")
-    notes = dict.fromkeys(str(source["note"]) for source in about["sources"] if source["note"])
-    line = "; ".join([f"{about['scale']} scale", below, *notes])
+    notes = dict.fromkeys(str(source["note"]) for source in facts["sources"] if source["note"])
+    line = "; ".join([f"{facts['scale']} scale", below, *notes])
     handles: dict[str, Any] = {}
     for ax in axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):

@@ -1,6 +1,6 @@
 """Measurements without runs of policies, with which figures are declared by `measured`.
 
-Each function takes the data that were found (``found``: the settings of a source, with its path) and the settings of
+Each function takes the data that were found (``entry``: the settings of a source, with its path) and the settings of
 the declaration, and returns a table with the columns item, rankers, value, low and high.
 """
 
@@ -40,7 +40,7 @@ _REDRAWN = 400  # matrices drawn around a published one
 _WORLDS, _FEW_SUBSETS = 99, 200
 
 
-def arxiv_properties(*, found: Mapping[str, Any], jobs: int) -> pd.DataFrame:
+def arxiv_properties(*, entry: Mapping[str, Any], jobs: int) -> pd.DataFrame:
     """Return the properties of the matrix printed in Beat the Mean, Table 1, computed from the printed digits."""
     matrix = arxiv()
     violations, (broken, triples) = triangle_violations(matrix), strong_violations(matrix)
@@ -54,7 +54,7 @@ def arxiv_properties(*, found: Mapping[str, Any], jobs: int) -> pd.DataFrame:
     return _exact((item, len(matrix), value) for item, value in values.items())
 
 
-def subset_shares(*, found: Mapping[str, Any], jobs: int, subsets: int, seed: int = 0) -> pd.DataFrame:
+def subset_shares(*, entry: Mapping[str, Any], jobs: int, subsets: int, seed: int = 0) -> pd.DataFrame:
     """Return the shares of sets of each size with a Condorcet winner, and with a total order (RUCB, section 8.1).
 
     The estimate of a total order is hardly ever a total order. Therefore ``low`` and ``high`` are possible true shares,
@@ -65,7 +65,7 @@ def subset_shares(*, found: Mapping[str, Any], jobs: int, subsets: int, seed: in
 
     subsets: number of sampled sets of each size; if at most this number exists, all are used.
     """
-    matrix = _published(found)
+    matrix = _published(entry)
     sizes = range(1, len(matrix) + 1)
     tasks: dict[str, Any] = {"total": len(sizes), "jobs": jobs, "unit": "size", "first_alone": False}
     ordered = list(
@@ -117,7 +117,7 @@ def _around(matrix: PreferenceMatrix, seed: int) -> Iterator[PreferenceMatrix]:
 
 
 def subset_gammas(
-    *, found: Mapping[str, Any], jobs: int, printed: Mapping[str, float], subsets: int, seed: int = 0
+    *, entry: Mapping[str, Any], jobs: int, printed: Mapping[str, float], subsets: int, seed: int = 0
 ) -> pd.DataFrame:
     """Return gamma of a published matrix and of random subsets that have a Condorcet winner (RUCB, section 3).
 
@@ -127,7 +127,7 @@ def subset_gammas(
     The item "p of strong transitivity" is the share of strongly transitive matrices with the same noise whose subsets
     have as large a gamma (the 5 % quantile, in Beat the Mean's definition) as those of the published matrix.
     """
-    matrix = _published(found)
+    matrix = _published(entry)
     rows: list[tuple[Any, ...]] = [
         ("gamma", len(matrix), gamma_rucb(matrix)),
         ("comparisons of each pair", len(matrix), int(matrix.comparisons.max())),
@@ -159,7 +159,7 @@ def _gammas(matrix: PreferenceMatrix, size: int, subsets: int, seed: int, jobs: 
 
 def distortion(
     *,
-    found: Mapping[str, Any],
+    entry: Mapping[str, Any],
     jobs: int,
     corpus: str,
     sizes: Sequence[int],
@@ -177,10 +177,10 @@ def distortion(
     without: the position, from 0, of a feature to leave out.
     sampled: other parameters of `ltr_duel.simulation.measure_distortion`.
     """
-    dataset = load_dataset(found["path"], jobs=jobs)
+    dataset = load_dataset(entry["path"], jobs=jobs)
     left_out = {*constant_features(dataset), *([] if without is None else [dataset.feature_names[without]])}
-    kept = [name for name in dataset.feature_names if name not in left_out]
-    rankings = feature_rankers(dataset, features=kept, jobs=jobs)
+    features = [name for name in dataset.feature_names if name not in left_out]
+    rankings = feature_rankers(dataset, features=features, jobs=jobs)
     fitting = [size for size in sizes if size <= len(rankings)]
 
     def table(users: Rankings, seed: int) -> pd.DataFrame:
@@ -220,7 +220,7 @@ def _of_queries(rankings: Rankings, picks: IntVector) -> Rankings:
     )
 
 
-def stored_runs(*, found: Mapping[str, Any], jobs: int, file: str, **facts: Any) -> pd.DataFrame:
+def stored_runs(*, entry: Mapping[str, Any], jobs: int, file: str, **facts: Any) -> pd.DataFrame:
     """Return runs that are stored in a wide CSV file: gamma, policy, and the final regret of each repetition."""
     wide = pd.read_csv(file)
     frame = wide.melt(["gamma", "policy"], var_name="repetition", value_name="regret_average")
@@ -228,8 +228,8 @@ def stored_runs(*, found: Mapping[str, Any], jobs: int, file: str, **facts: Any)
     return frame.assign(repetition=frame["repetition"].astype(int), problem=problem, **facts)
 
 
-def _published(found: Mapping[str, Any]) -> PreferenceMatrix:
-    return load_preferences(found["file"], comparisons=found.get("comparisons"))
+def _published(entry: Mapping[str, Any]) -> PreferenceMatrix:
+    return load_preferences(entry["file"], comparisons=entry.get("comparisons"))
 
 
 def _exact(rows: Any) -> pd.DataFrame:

@@ -19,20 +19,20 @@ from ltr_duel.papers.table import paper_table
 _TEMPLATE = Path(__file__).parent / "templates" / "paper.html"
 
 
-def write_pages(figures: Mapping[str, Figure], made: Mapping[str, Made], out: Path) -> dict[Path, pd.DataFrame]:
+def write_pages(figures: Mapping[str, Figure], reproduced: Mapping[str, Made], out: Path) -> dict[Path, pd.DataFrame]:
     """Write ``PAPER.html`` and ``PAPER.md`` into ``out`` for each paper of which a figure is reproduced.
 
     Returns the paths of the pages with their tables (`paper_table`).
     """
     pages = {}
     for paper, title in PAPERS.items():
-        declared = [figure for figure in figures.values() if figure.about["paper"] == paper]
-        shown = [made[figure.name] for figure in declared if figure.name in made]
+        declared = [figure for figure in figures.values() if figure.facts["paper"] == paper]
+        shown = [reproduced[figure.name] for figure in declared if figure.name in reproduced]
         if not shown:
             continue
-        rows = paper_table(declared, made)
+        rows = paper_table(declared, reproduced)
         page = render_page(
-            _TEMPLATE, title=title, subtitle=_subtitle(shown), rows=rows, figures=[_section(one) for one in shown]
+            _TEMPLATE, title=title, subtitle=_subtitle(shown), rows=rows, figures=[_section(figure) for figure in shown]
         )
         files.write_text(out / f"{paper}.html", page)
         pages[out / f"{paper}.html"] = rows
@@ -42,37 +42,38 @@ def write_pages(figures: Mapping[str, Figure], made: Mapping[str, Made], out: Pa
 
 def _subtitle(shown: Sequence[Made]) -> str:
     """Return scale, machine, dates and the whole duration of the figures."""
-    parts = [", ".join(dict.fromkeys(str(one.about[key]) for one in shown)) for key in ("scale", "machine", "date")]
-    return f"Scale: {'; '.join(parts)}; made in {duration(sum(one.about['seconds'] for one in shown))}."
+    facts = pd.DataFrame([figure.facts for figure in shown])
+    parts = [", ".join(facts[key].astype(str).unique()) for key in ("scale", "machine", "date")]
+    return f"Scale: {'; '.join(parts)}; made in {duration(facts['seconds'].sum())}."
 
 
-def _section(made: Made) -> dict[str, Any]:
+def _section(figure: Made) -> dict[str, Any]:
     """Return the values of one figure for the template, and save its picture."""
-    about, described, png = made.about, made.about["figure"], b""
+    facts, described, png = figure.facts, figure.facts["figure"], b""
     if described["drawing"]:
-        picture = draw_figure(made.frame, about)
-        save_figure(picture, made.folder / "figure.svg")
+        picture = draw_figure(figure.frame, facts)
+        save_figure(picture, figure.folder / "figure.svg")
         png = png_bytes(picture)
-        (made.folder / "figure.png").write_bytes(png)
-    runs = f", {about['runs']:,} runs" if about["runs"] else ""
+        (figure.folder / "figure.png").write_bytes(png)
+    runs = f", {facts['runs']:,} runs" if facts["runs"] else ""
     return {
-        "name": about["name"],
+        "name": facts["name"],
         "heading": f"{described['number']}: {described['title']}",
         "shows": described["shows"],
         "png": png,
-        "table": made.frame.map(lambda cell: f"{cell:.4g}" if isinstance(cell, float) else cell).fillna(""),
+        "table": figure.frame.map("{:.4g}".format, na_action="ignore").fillna(""),
         "facts": {
             "Setting": described["setting"],
-            "Data": _sources(about),
-            "Made": f"{about['scale']} scale{runs}, in {duration(about['seconds'])}, {about['date']}",
+            "Data": _sources(facts),
+            "Made": f"{facts['scale']} scale{runs}, in {duration(facts['seconds'])}, {facts['date']}",
         },
         "notes": described["notes"],
     }
 
 
-def _sources(about: Mapping[str, Any]) -> str:
+def _sources(facts: Mapping[str, Any]) -> str:
     """Describe in words the sources of the data."""
     kinds = dict.fromkeys(
-        f"{one['source']}: {one['note']}" if one["note"] else one["source"] for one in about["sources"]
+        f"{source['source']}: {source['note']}" if source["note"] else source["source"] for source in facts["sources"]
     )
     return "; ".join(kinds)

@@ -44,7 +44,7 @@ class Made:
 
     folder: Path
     frame: pd.DataFrame
-    about: dict[str, Any]
+    facts: dict[str, Any]
 
 
 def make_figure(figure: Figure, out: Path, *, scale: str, root: Path | None, jobs: int = -1) -> Made:
@@ -61,9 +61,9 @@ def make_figure(figure: Figure, out: Path, *, scale: str, root: Path | None, job
     else:
         frame, sources, runs = _run(figure, out, scale, root, jobs)
     running = environment()
-    about = {
+    facts = {
         "name": figure.name,
-        "figure": figure.about,
+        "figure": figure.facts,
         "scale": scale,
         "shortened": scale == "quick" and figure.shortened,
         "sources": sources,
@@ -78,20 +78,20 @@ def make_figure(figure: Figure, out: Path, *, scale: str, root: Path | None, job
     with files.replacing(folder / "data.csv") as temporary:
         frame.to_csv(temporary, index=False, lineterminator="\n", float_format="%.6g")
     # Written last, because the existence of about.json marks a complete figure.
-    files.write_text(folder / "about.json", json.dumps(about, indent=1, ensure_ascii=False) + "\n")
-    return Made(folder, frame, about)
+    files.write_text(folder / "about.json", json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
+    return Made(folder, frame, facts)
 
 
 def read_made(out: Path) -> dict[str, Made]:
     """Return all figures in the folder ``out``, keyed by name."""
-    made = {}
+    figures = {}
     for path in sorted(out.glob("*/about.json")):
         try:
-            about = json.loads(path.read_text(encoding="utf-8"))
-            made[str(about["name"])] = Made(path.parent, pd.read_parquet(path.parent / "data.parquet"), about)
+            facts = json.loads(path.read_text(encoding="utf-8"))
+            figures[str(facts["name"])] = Made(path.parent, pd.read_parquet(path.parent / "data.parquet"), facts)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(f"{path.parent}: not a reproduced figure ({error}); remove the folder") from None
-    return made
+    return figures
 
 
 def first_present(sources: Sequence[Source], root: Path | None) -> Found:
@@ -130,7 +130,7 @@ def _run(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) ->
     if not schedules:
         raise NoDataError(f"{figure.name}: none of its data is in {root or 'a folder of data'}; name it with --data")
     facts = {problem.name: problem.facts for _, schedule in schedules for problem in schedule.problems}
-    sources = [{"problem": name, "source": one["source"], "note": one.get("note", "")} for name, one in facts.items()]
+    sources = [{"problem": key, "source": row["source"], "note": row.get("note", "")} for key, row in facts.items()]
     parts = [_table(out / "store", number, schedule) for number, schedule in schedules]
     return pd.concat(parts, ignore_index=True), sources, planned
 
@@ -140,18 +140,18 @@ def _problems(part: Study, scale: str, root: Path | None) -> dict[str, list[dict
     entries: dict[str, list[dict[str, Any]]] = {}
     for problem in part.problems:
         try:
-            found = first_present(problem.sources, root)
+            data = first_present(problem.sources, root)
         except NoDataError:
             if not problem.optional:
                 raise
         else:
-            entries.setdefault(problem.kind, []).append(_entry(problem, found, scale))
+            entries.setdefault(problem.kind, []).append(_entry(problem, data, scale))
     return entries
 
 
-def _entry(problem: Problem, found: Found, scale: str) -> dict[str, Any]:
-    note = {"note": found.note} if found.note else {}
-    return {**problem.at(scale), **found.entry, "source": found.source, **note}
+def _entry(problem: Problem, data: Found, scale: str) -> dict[str, Any]:
+    note = {"note": data.note} if data.note else {}
+    return {**problem.at(scale), **data.entry, "source": data.source, **note}
 
 
 def _table(store: Path, number: int, schedule: Schedule) -> pd.DataFrame:
@@ -159,9 +159,9 @@ def _table(store: Path, number: int, schedule: Schedule) -> pd.DataFrame:
 
     Problems without a Condorcet winner, for which average regret is not defined, get Copeland regret, too.
     """
-    asked = schedule.file.spec.regrets
-    undecided = "average" in asked and any(problem.matrix.condorcet_winner is None for problem in schedule.problems)
-    regrets = tuple(dict.fromkeys((*asked, "copeland") if undecided else asked))
+    declared = schedule.file.spec.regrets
+    undecided = "average" in declared and any(problem.matrix.condorcet_winner is None for problem in schedule.problems)
+    regrets = tuple(dict.fromkeys((*declared, "copeland") if undecided else declared))
     frame = StudyResults(store, studies=[schedule.study.digest]).to_frame(regrets).drop(columns="note", errors="ignore")
     frame.insert(0, columns.STUDY, number)
     bounds = {problem.name: drawn_bound(problem.matrix) for problem in schedule.problems}
@@ -173,13 +173,13 @@ def _measure(figure: Figure, scale: str, root: Path | None, jobs: int) -> tuple[
     frames, sources = [], []
     for part in figure.measures:
         try:
-            found = first_present(part.sources, root)
+            data = first_present(part.sources, root)
         except NoDataError:
             if not part.optional:
                 raise
             continue
-        frames.append(part.measure(found=found.entry, jobs=jobs, **part.at(scale)).assign(source=found.source))
-        sources.append({"problem": "", "source": found.source, "note": found.note})
+        frames.append(part.measure(entry=data.entry, jobs=jobs, **part.at(scale)).assign(source=data.source))
+        sources.append({"problem": "", "source": data.source, "note": data.note})
     if not frames:
         raise NoDataError(f"{figure.name}: none of its data is in {root or 'a folder of data'}; name it with --data")
     return pd.concat(frames, ignore_index=True), sources

@@ -84,22 +84,22 @@ class _Panel(NamedTuple):
     verdict: str
 
 
-def paper_table(figures: Sequence[Figure], made: Mapping[str, Made]) -> pd.DataFrame:
+def paper_table(figures: Sequence[Figure], reproduced: Mapping[str, Made]) -> pd.DataFrame:
     """Return the table of a paper, with the columns `COLUMNS`; rows without a reproduced figure have no number."""
     rows = [(row, figure) for figure in figures for row in figure.rows]
     rows.sort(key=lambda pair: (len(pair[0].name), pair[0].name))  # M9 before M10
-    lines = [_line(row, figure, made) for row, figure in rows]
+    lines = [_line(row, figure, reproduced) for row, figure in rows]
     return pd.DataFrame(lines, columns=COLUMNS)
 
 
-def _line(row: Row, figure: Figure, made: Mapping[str, Made]) -> list[str]:
+def _line(row: Row, figure: Figure, reproduced: Mapping[str, Made]) -> list[str]:
     """Return the cells of one row."""
     needed = [figure.name, *row.also]
-    absent = [name for name in needed if name not in made]
+    absent = [name for name in needed if name not in reproduced]
     if absent or not row.checks:
         reason = f"not reproduced: {', '.join(absent)}" * bool(absent)
         return _cells(row, _NO_NUMBER, NOT_RUN if absent else "", OPEN, [reason, row.undecided])
-    frame = pd.concat([made[name].frame for name in needed], ignore_index=True)
+    frame = pd.concat([reproduced[name].frame for name in needed], ignore_index=True)
     if col.REPETITION in frame:  # figures may share runs
         frame = frame.drop_duplicates([col.PROBLEM, col.POLICY, col.HORIZON, col.REPETITION, col.T])
     panels, parts, reasons, kinds = [], [], [row.undecided], dict[str, str]()
@@ -110,12 +110,12 @@ def _line(row: Row, figure: Figure, made: Mapping[str, Made]) -> list[str]:
     foreign = [kind for kind in kinds if kind not in _ORIGINAL]
     if foreign and not row.anywhere:
         reasons.append(f"{', '.join(foreign)}: does not decide a statement about the paper's corpus")
-    if any(made[name].about["shortened"] for name in needed):
+    if any(reproduced[name].facts["shortened"] for name in needed):
         reasons.append("shorter or fewer runs than printed")
     fewest = min((panel.estimate.runs for panel in panels if panel.verdict), default=math.inf)
     reasons += [f"only {fewest:.0f} runs"] * (fewest < _FEWEST_RUNS)
-    notes = dict.fromkeys(one["note"] for name in needed for one in made[name].about["sources"] if one["note"])
-    data = "; ".join([*kinds, *notes])
+    sources = [source for name in needed for source in reproduced[name].facts["sources"]]
+    data = "; ".join([*kinds, *dict.fromkeys(source["note"] for source in sources if source["note"])])
     verdicts = [panel.verdict for panel in panels if panel.verdict]
     return _cells(row, "; ".join(parts), data, OPEN if any(reasons) else _joined(verdicts), reasons)
 
@@ -178,7 +178,7 @@ def _numbers(panels: Sequence[_Panel]) -> str:
         listed = [panel for panel in panels if panel.verdict in (OPEN, DIFFERS)][:_MOST_LISTED]
     texts = [f"{panel.name}: {_number(panel.estimate)}".removeprefix(": ") for panel in listed]
     if rest := [panel.estimate for panel in panels if panel not in listed]:
-        least, most = min(one.low for one in rest), max(one.high for one in rest)
+        least, most = min(estimate.low for estimate in rest), max(estimate.high for estimate in rest)
         ends = " to ".join(dict.fromkeys((_digits(least), _digits(most))))
         texts.append(f"{'the other' if listed else 'all'} {len(rest)}: {ends}")
     return "; ".join(texts) or _NO_NUMBER

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -84,11 +85,8 @@ def feature_rankers(
     key = {"sha256": dataset.sha256, "features": names, "ties": ties, "seed": seed, "format": _FORMAT}
     key |= {"lower_is_better": dataset.lower_is_better}
     stored = mapped.is_kept(dataset.features) if cache is None else cache
-    columns = [dataset.feature_names.index(name) for name in names]
-    rankings = rankings_from_scores(
-        dataset, names, lambda k: feature_scores(dataset, columns[k]),
-        ties=ties, seed=seed, jobs=jobs, key=key if stored else None,
-    )  # fmt: skip
+    scores = {name: partial(feature_scores, dataset, dataset.feature_names.index(name)) for name in names}
+    rankings = rankings_from_scores(dataset, scores, ties=ties, seed=seed, jobs=jobs, key=key if stored else None)
     return replace(rankings, left_out=left_out)
 
 

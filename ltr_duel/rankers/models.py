@@ -61,9 +61,8 @@ def model_rankers(
     >>> model_rankers(corpus, {"sum": lambda features: features.sum(axis=1)}).names
     ('sum',)
     """
-    names = tuple(models)
     scores = {name: fitted_scores(name, model, dataset) for name, model in models.items()}
-    rankings = rankings_from_scores(dataset, names, lambda k: scores[names[k]].copy(), ties=ties, seed=seed, jobs=jobs)
+    rankings = rankings_from_scores(dataset, scores, ties=ties, seed=seed, jobs=jobs)
     origin = {name: {"kind": "model", "class": type(model).__name__} for name, model in models.items()}
     return replace(rankings, provenance={**rankings.provenance, "rankers": origin})
 

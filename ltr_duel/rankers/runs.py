@@ -81,7 +81,7 @@ def run_rankers(
         if len(run.scores) != dataset.n_docs:
             other = f"a corpus of {len(run.scores):,}, not {dataset.n_docs:,} documents"
             raise InputError(f"run '{name}' was matched to {other}")
-    scores = [run.scores for run in runs.values()]
-    rankings = rankings_from_scores(dataset, tuple(runs), lambda k: scores[k], ties=ties, seed=seed, jobs=jobs)
+    scores = {name: run.scores for name, run in runs.items()}
+    rankings = rankings_from_scores(dataset, scores, ties=ties, seed=seed, jobs=jobs)
     facts = {name: run.facts for name, run in runs.items()}
     return replace(rankings, provenance={**rankings.provenance, "runs": facts})

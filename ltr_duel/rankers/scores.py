@@ -7,9 +7,19 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from ltr_duel.core import InputError, IntVector, as_writable, checked_seed, errors, mapped, numbered, parallel
+from ltr_duel.core import (
+    InputError,
+    IntVector,
+    arguments,
+    as_writable,
+    checked_seed,
+    errors,
+    mapped,
+    numbered,
+    parallel,
+)
 from ltr_duel.data import Dataset, cached_arrays
 from ltr_duel.rankers.rankings import Rankings
 from ltr_duel.rankers.sorting import Ranked, Scored, blocks_of, rank_documents
@@ -38,25 +48,22 @@ def coverage(scores: NDArray[Any], dataset: Dataset) -> dict[str, Any]:
 
 def rankings_from_scores(
     dataset: Dataset,
-    names: tuple[str, ...],
-    scores: Callable[[int], NDArray[np.floating[Any]]],
+    scores: Mapping[str, ArrayLike | Callable[[], NDArray[Any]]],
     *,
     ties: TieRule = "fixed_random",
     seed: int = 0,
     jobs: int = -1,
     key: Mapping[str, object] | None = None,
 ) -> Rankings:
-    """Rank the documents of each query by given scores.
+    """Rank the documents of each query by the scores of each ranker.
 
     Parameters
     ----------
     dataset : Dataset
-    names : tuple of str
-        Names of the rankers.
-    scores : callable
-        ``scores(k)`` returns the scores of ranker k, shape (n_docs,). NaN or minus infinity means that the ranker does
-        not retrieve the document. Such documents are ranked after all retrieved documents, in the order of the tie
-        rule. If no document of a query is retrieved, the tie rule orders all of them.
+    scores : mapping or DataFrame
+        The scores of each ranker by its name, shape (n_docs,), or a function that returns them. NaN or minus infinity
+        means that the ranker does not retrieve the document. Such documents are ranked after all retrieved documents,
+        in the order of the tie rule. If no document of a query is retrieved, the tie rule orders all of them.
     ties, seed, jobs
         As for `feature_rankers`.
     key : mapping, optional
@@ -76,12 +83,12 @@ def rankings_from_scores(
     --------
     >>> from ltr_duel.data import make_corpus
     >>> dataset = make_corpus(queries=4, documents=6, features=10)
-    >>> rankings = rankings_from_scores(dataset, ("by grade",), lambda k: dataset.relevance.astype(float))
+    >>> rankings = rankings_from_scores(dataset, {"by grade": dataset.relevance})
     >>> dataset.relevance[rankings.order[0, : dataset.query_ptr[1]]].tolist()  # of the first query
     [4, 2, 2, 1, 1, 1, 1, 0]
     """
     errors.require_one_of("tie rule", ties, TIE_RULES)
-    seed = checked_seed(seed)
+    seed, names = checked_seed(seed), tuple(arguments.as_names("the rankers of scores", scores))
     size, most = dataset.query_sizes.max(), np.iinfo(np.int16).max
     if size > most:
         query = dataset.query_ids[dataset.query_sizes.argmax()]
@@ -93,8 +100,10 @@ def rankings_from_scores(
         def rank(k: int) -> None:
             salt = salt_of(seed, "" if ties == "shared" else names[k])
             ranked = Ranked(arrays["orders"][k], arrays["ranks"][k], arrays["ties"][k] if "ties" in arrays else untied)
+            values = scores[names[k]]
             with np.errstate(over="ignore"):  # hashes overflow; numpy warns of it if kernels are interpreted
-                scored = Scored(_bits(names[k], scores(k), dataset), query_ptr, documents, salt, ties != "file")
+                bits = _bits(names[k], values() if callable(values) else values, dataset)
+                scored = Scored(bits, query_ptr, documents, salt, ties != "file")
                 arrays["tied_documents"][k] = rank_documents(scored, blocks, ranked)
             for row in ranked:
                 mapped.release_pages(row)

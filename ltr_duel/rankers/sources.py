@@ -137,14 +137,14 @@ def rankers_named(
             rankers[ranker.name] = ranker
     origins = {name: ranker.origin for name, ranker in rankers.items()}
 
-    def scores_of(k: int) -> NDArray[np.floating[Any]]:
-        ranker = list(rankers.values())[k]
+    def scores_of(ranker: Ranker) -> NDArray[np.floating[Any]]:
         scores = ranker.scores()
         if ranker.origin["kind"] != "features":
             origins[ranker.name] = ranker.origin | coverage(scores, dataset)
         return scores
 
-    rankings = rankings_from_scores(dataset, tuple(rankers), scores_of, ties=ties, seed=seed, jobs=jobs)
+    functions = {name: partial(scores_of, ranker) for name, ranker in rankers.items()}
+    rankings = rankings_from_scores(dataset, functions, ties=ties, seed=seed, jobs=jobs)
     described = {name: origin for name, origin in origins.items() if origin != _PLAIN_FEATURE}
     left_out = tuple(feature for feature in constant if feature not in rankers)
     return replace(rankings, provenance={**rankings.provenance, "rankers": described}, left_out=left_out)

@@ -144,8 +144,8 @@ def measure_distortion(
 
     rows = parallel.run_tasks(measured, cells, total=len(cells), jobs=jobs, label="distortion", unit="set")
     frame = pd.DataFrame(rows, columns=[*KEYS, "repetition", "winner", "percent", "percent_clear"])
-    about = {"multileavings": multileavings, "comparisons": comparisons, "top": top, "seed": seed}
-    frame.attrs.update(rankings.provenance, queries=rankings.n_queries, rankers=len(rankings), **about)
+    settings = {"multileavings": multileavings, "comparisons": comparisons, "top": top, "seed": seed}
+    frame.attrs.update(rankings.provenance, queries=rankings.n_queries, rankers=len(rankings), **settings)
     return frame
 
 

@@ -209,8 +209,8 @@ class Results:
             return np.full(len(self.policies), np.nan)
         last = {policy: [run.exposure[-1] for run in self.runs if run.label == policy] for policy in self.policies}
         displayed = np.array([np.mean(exposure, axis=0) for exposure in last.values()])
-        error, about = self.matrix.standard_error[self.matrix.index(winner)], self.matrix.provenance
-        if "size" in about or "stratified" in about.get("variance_reduction", ()):
+        error, provenance = self.matrix.standard_error[self.matrix.index(winner)], self.matrix.provenance
+        if "size" in provenance or "stratified" in provenance.get("variance_reduction", ()):
             return displayed @ error
         return np.sqrt(np.square(displayed) @ error**2)
 

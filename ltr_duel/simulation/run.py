@@ -119,9 +119,8 @@ def simulate(
 
 def _compile(tasks: list[_Task], oracle: OracleSource, ranks: IntVector, jobs: int, *, compiled: bool) -> None:
     """Compile the loops of runs, and run one step of each, because two threads must not compile the same loop."""
-    if len(tasks) > 1:
-        opened = (open_run(*task, oracle, checkpoints(1), ranks, compiled=compiled) for task in tasks)
-        compile_ahead((run.call for run, _, _ in opened), jobs)
+    opened = (open_run(*task, oracle, checkpoints(1), ranks, compiled=compiled) for task in tasks)
+    compile_ahead((code for run, _, _ in opened for code in run.compilations), jobs)
     for task in tasks:
         run_once(*task, oracle, checkpoints(1), ranks, compiled=compiled)
 
@@ -150,8 +149,8 @@ def _problem(
 
 def _configured(policies: str | Policy | Sequence[str | Policy]) -> list[components.Configured[Policy]]:
     """Return the configured policies. Raises `InputError` for an empty list or a repeated policy."""
-    given = [policies] if isinstance(policies, str | Policy) else policies
-    chosen = [POLICIES.configure(policy) for policy in given]
+    policies = [policies] if isinstance(policies, str | Policy) else policies
+    chosen = [POLICIES.configure(policy) for policy in policies]
     if not chosen:
         raise InputError("there is no policy to simulate")
     if len({policy.label for policy in chosen}) < len(chosen):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ltr_duel.bandits import duel, multiduel
+from ltr_duel.bandits import duel, multiduel, separate
 from ltr_duel.clicks import ClickModel, click_model
 from ltr_duel.core import (
     InputError,
@@ -25,6 +25,7 @@ from ltr_duel.simulation.oracle import OracleSource
 USERS_NUMBERS = 1  # version of the random queries and coins (`ltr_duel.core.digest`)
 
 
+@separate
 class UsersOracle(NamedTuple):
     """The data for comparing pairs and for comparing slates, each with separate scratch memory."""
 
@@ -115,7 +116,7 @@ class SimulatedUsers(OracleSource):
         self.names = rankings.names
         self.leaves_ties = ties == "half"
         self.compiled = self._pairs.compiled and self._slates.compiled
-        about = {
+        facts = {
             "oracle": "live",
             **self._pairs.provenance,
             "slates": self._slates.provenance["method"],
@@ -124,7 +125,7 @@ class SimulatedUsers(OracleSource):
             "weights": None,  # of the queries; part of the names of runs
             "names": list(rankings.names),
         }
-        self.provenance = numbered(about, slates=method.numbers, live=USERS_NUMBERS)
+        self.provenance = numbered(facts, slates=method.numbers, live=USERS_NUMBERS)
 
     def open(self) -> UsersOracle:
         """Return the data that kernels need, with separate scratch memory."""

@@ -26,14 +26,14 @@ SPREADS = {
 }
 
 
-def final_rows(frame: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
+def final_rows(frame: pd.DataFrame, groups: Sequence[str] = ()) -> pd.DataFrame:
     """Return the rows at the last step of the longest runs.
 
     Parameters
     ----------
     frame : DataFrame
         A tidy table with the column t. Each run has a row at its horizon.
-    by : sequence of str
+    groups : sequence of str
         Columns; the longest runs are found within each combination of their values.
 
     Returns
@@ -47,19 +47,19 @@ def final_rows(frame: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
     >>> final_rows(frame)["policy"].to_list(), final_rows(frame, ["policy"])["policy"].to_list()
     (['a'], ['a', 'b'])
     """
-    longest = frame.groupby(list(by), sort=False)[columns.T].transform("max") if by else frame[columns.T].max()
+    longest = frame.groupby(list(groups), sort=False)[columns.T].transform("max") if groups else frame[columns.T].max()
     return frame[frame[columns.T] == longest]
 
 
-def comparable_rows(frame: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
+def comparable_rows(frame: pd.DataFrame, groups: Sequence[str] = ()) -> pd.DataFrame:
     """Return a tidy table without the rows that cannot be compared, and with the column ``separate``.
 
     A policy that uses its horizon is a different algorithm for each horizon: its regret before the end predicts nothing
-    about a shorter horizon. If a policy has several horizons (within a combination of ``by``), means at one step would
-    mix runs of different lengths. For policies of these two kinds, only the last row of each run is kept, and
+    about a shorter horizon. If a policy has several horizons (within a combination of ``groups``), means at one step
+    would mix runs of different lengths. For policies of these two kinds, only the last row of each run is kept, and
     ``separate`` is true. If there is no column horizon, a policy's runs are assumed to end at the policy's last step.
     """
-    lines = frame.groupby([*by, columns.POLICY], sort=False)
+    lines = frame.groupby([*groups, columns.POLICY], sort=False)
     knowing = {
         label for label in frame[columns.POLICY].unique() if (policy := named_policy(label)) and policy.needs_horizon
     }
@@ -122,17 +122,17 @@ def averaged(frame: pd.DataFrame, keys: Sequence[str], column: str, spread: str 
     """
     errors.require_one_of("spread", spread, SPREADS)
     errors.require_one_of("column", column, frame.columns)
-    known = frame[frame[column].notna()]
-    line = known.groupby(list(keys[:-1]), sort=False, dropna=False).ngroup() if len(keys) > 1 else 0
-    known = known.assign(_line=line)
-    groups = known.groupby(["_line", keys[-1]])[column]
+    rows = frame[frame[column].notna()]
+    line = rows.groupby(list(keys[:-1]), sort=False, dropna=False).ngroup() if len(keys) > 1 else 0
+    rows = rows.assign(_line=line)
+    groups = rows.groupby(["_line", keys[-1]])[column]
     table = groups.agg(runs="count", mean="mean", sd="std", low="min", high="max").fillna({"sd": 0.0})
     if spread == "quantiles":
         table["low"], table["high"] = groups.quantile(QUANTILES[0]), groups.quantile(QUANTILES[-1])
     elif spread != "range":
         reach = {"standard error": 2 * groups.sem().fillna(0.0), "sd": table["sd"], "none": 0.0}[spread]
         table["low"], table["high"] = table["mean"] - reach, table["mean"] + reach
-    names = known[["_line", *keys[:-1]]].drop_duplicates("_line")
+    names = rows[["_line", *keys[:-1]]].drop_duplicates("_line")
     return names.merge(table.reset_index(), on="_line").drop(columns="_line")
 
 

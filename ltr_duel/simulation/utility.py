@@ -131,10 +131,10 @@ class FromUtilities(OracleSource):
             raise InputError(f"{size} arms need {size} different names")
         shape = b"" if self._link == NORMAL else str(self._means.shape).encode()
         digest = hashlib.sha256(self._means.tobytes() + shape).hexdigest()
-        about: dict[str, object] = {"oracle": "normal scores", "utilities": digest}
+        facts: dict[str, object] = {"oracle": "normal scores", "utilities": digest}
         if self._link != NORMAL:
-            about |= {"oracle": "utilities", "distribution": "bernoulli", "link": link, "common": False}
-        self.provenance = numbered(about, utilities=UTILITY_NUMBERS)
+            facts |= {"oracle": "utilities", "distribution": "bernoulli", "link": link, "common": False}
+        self.provenance = numbered(facts, utilities=UTILITY_NUMBERS)
 
     def open(self) -> UtilityOracle:
         """Return the oracle of one run, with separate scratch memory."""

@@ -127,15 +127,6 @@ def test_the_heat_map_is_in_copeland_order_and_hides_what_is_not_known():
     assert drawn.mask[2, 3] and drawn.mask[3, 2] and drawn[0, 3] == pytest.approx(bradley_terry(4).p[0, 3])
 
 
-def test_measures_are_dots_with_intervals_beside_the_legend():
-    table = {"ranker": ["a", "b"], "measure": "MRR", "mean": [0.8, 0.4], "low": [0.7, 0.3], "high": [0.9, 0.5]}
-    ax = analysis.plot_measures(pd.DataFrame(table | {"p": [np.nan, 0.01], "queries": 30}))
-    best, worse = ax.get_lines()
-    assert best.get_xdata().tolist() == [0.8] and worse.get_xdata().tolist() == [0.4]
-    ax.figure.draw_without_rendering()
-    assert not ax.get_legend().get_window_extent().overlaps(ax.get_window_extent())
-
-
 def test_lines_bands_and_names_take_the_chosen_colours_labels_and_order():
     results = simulate(bradley_terry(5), ["rucb", "double_thompson", "random"], horizon=300, repetitions=3)
     choices = {"colors": {"rucb": "#ff0000"}, "labels": {"rucb": "ours"}, "order": ["random", "rucb"]}

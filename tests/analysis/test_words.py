@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from ltr_duel import analysis
-from ltr_duel.analysis.report import render_report, study_answer
+from ltr_duel.analysis.report import render_report
 from ltr_duel.data import make_corpus
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.rankers import feature_rankers
@@ -76,9 +76,6 @@ def test_a_mean_has_the_spread_of_the_runs_and_apart_from_it_the_error_of_the_ma
     assert table["runs"][0] == "3" and table["error of the reference matrix"][0] == f"{moved:,.1f}"
     told = [analysis.spread_sentence(one) for one in (table, analysis.policies_table(exact))]
     assert ["reference matrix" in one for one in told] == [True, False]
-    slim = analysis.slim_table(results.summary()).set_index("policy")["regret"]
-    assert slim["rucb"] == table["average regret, mean ± sd"][0]
-    assert slim["error of the reference matrix"] == f"± {moved:,.1f}"
 
 
 @pytest.mark.parametrize(("policy", "named"), [("mdb", True), ("rucb", False)])
@@ -87,7 +84,6 @@ def test_everything_about_sets_on_a_matrix_names_the_independent_coins(policy, n
     frame = results.to_frame().assign(answers="independent_coins" if named else "matrix", rankers=5)
     drawn = [plot(results) for plot in (analysis.plot_regret, analysis.plot_accuracy, analysis.plot_identification)]
     texts = [" ".join(ax.get_xlabel().split()) for ax in (*drawn, analysis.plot_against_arms(frame))]
-    texts += [" ".join(study_answer(results))]
     texts += [render_report(results, {}, title="x"), results._repr_html_()]
     assert ["independent coins" in text for text in texts] == [named] * len(texts)
 
@@ -104,7 +100,7 @@ def test_a_page_says_how_simulated_users_compared_sets_and_escapes_names(tmp_pat
 def test_pages_break_no_number_option_or_name_within_a_word(tmp_path):
     body = "{% from 'macros.html' import paragraphs, table %}{{ paragraphs(lines) }}{{ table(frame) }}"
     (tmp_path / "mine.html").write_text("{% extends 'page.html' %}{% block main %}" + body + "{% endblock %}")
-    frame = pd.DataFrame({"pair": ["stays_strong/team"], "within": ["-0.1 +0.2"]})
+    frame = pd.DataFrame({"pair": ["stays_strong/team"], "within": ["-0.1 to +0.2"]})
     page = analysis.render_page(tmp_path / "mine.html", title="", lines=["p = 2.6e-06; a well-known -3"], frame=frame)
     assert '<p>p = <span class="number">2.6e-06;</span> a well-known -3</p>' in page
     assert "stays_<wbr>strong/<wbr>team" in page and ">-0.1 to\n+0.2<" in page

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -16,9 +13,9 @@ from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation import simulate
 from tests.bandits.matrices import bradley_terry
 from tests.experiment.conftest import matrix_spec
+from tests.site.snippets import DOCS, python_code
 
-PAGE = (Path(__file__).parents[2] / "docs" / "own_policy.md").read_text(encoding="utf-8")
-FILE = re.search(r"```python\n(.*?)```", PAGE, re.S)[1]
+FILE = python_code(DOCS / "own_policy.md")[0]
 CLASS = FILE[FILE.index("class") : FILE.index("policy_from_class(E")]
 MATRIX = PreferenceMatrix(bradley_terry(4))
 

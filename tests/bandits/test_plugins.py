@@ -1,9 +1,7 @@
 """Policies from a file: found, checked, compiled without a stale cache, and rejected with clear errors."""
 
 import os
-import re
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -78,12 +76,6 @@ def test_a_policy_in_a_file_keeps_the_contract(load):
     assert load(TEXT, "mine").components == (("policy", "mine"),)
     check_policy("mine:share=0.4")
     assert POLICIES.configure("mine: share=0.4").params.share == 0.4
-
-
-def test_the_policy_of_the_documentation_keeps_the_contract(load):
-    text = (Path(__file__).parents[2] / "docs" / "own_policy.md").read_text()
-    load(re.search(r'```python\n("""The arm with the best win rate.*?)```', text, re.S)[1], "documented")
-    check_policy("documented:explore=0.2")
 
 
 def test_an_edit_of_the_same_second_and_length_is_seen(load, tmp_path, monkeypatch):

@@ -65,7 +65,7 @@ def test_controls_print_the_state_and_the_record_of_uses(succeed, store):
     assert "dropped: c" in control("drop", "c")
     state, *uses = control().splitlines()
     assert state == f"{store}: running, with 0.3 of the users; 0.1 held back; dropped: c"
-    assert [json.loads(use)["what"] for use in uses] == ["pause", "share", "resume", "drop"]
+    assert [json.loads(use)["action"] for use in uses] == ["pause", "share", "resume", "drop"]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import numba
@@ -17,10 +16,10 @@ from ltr_duel.clicks import CLICK_MODELS
 from ltr_duel.core import InputError, compiler, load_plugin, plugins, reload_plugin
 from ltr_duel.data import make_corpus, write_svmlight
 from ltr_duel.interleaving import METHODS
+from tests.site.snippets import DOCS, python_code
 
 KINDS: tuple[Any, ...] = (POLICIES, METHODS, CLICK_MODELS)
 COMPILED = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="what is not compiled loses no writes")
-DOCS = Path(__file__).resolve().parents[2] / "docs"
 CLICKS = """
 from ltr_duel.clicks import CLICK_MODELS, ClickFamily
 
@@ -56,8 +55,7 @@ def few(tmp_path):
 
 def examples(page):
     """Return the Python examples of a page of docs/ that register something."""
-    blocks = re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.S)
-    return [block for block in blocks if "register(__name__" in block or ".add(" in block]
+    return [block for block in python_code(DOCS / page) if "register(__name__" in block or ".add(" in block]
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ import pytest
 
 from ltr_duel.data import make_corpus
 from ltr_duel.preferences import load_preferences
+from tests.site.snippets import python_code, run_page
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", TEXT, re.M | re.S)
 
 
 def test_the_corpus_of_the_readme_has_a_column_of_zeros():
@@ -47,7 +47,8 @@ def test_python_and_command_line_of_the_readme_are_the_same_experiment(succeed, 
     text = TEXT.replace("100_000", "1_000")
     text = re.sub("repetitions([= ])10", r"repetitions\g<1>2", text.replace("1e5", "1e3"))
     names: dict = {}
-    exec(re.search(r"```python\n(.*?)```", text, re.DOTALL)[1], names)  # the text of the README is the subject
+    (tmp_path / "short.md").write_text(text)
+    exec(python_code(tmp_path / "short.md")[0], names)  # the text of the README is the subject
     printed = capsys.readouterr().out
     typed = r"^ltr-duel (prefs estimate .* --out matrix.parquet|simulate matrix.parquet .*)$"
     for command in re.findall(typed, text, re.MULTILINE):
@@ -62,14 +63,9 @@ def test_python_and_command_line_of_the_readme_are_the_same_experiment(succeed, 
 
 
 @pytest.mark.long
-def test_the_readme_runs_as_printed(succeed, tmp_path, monkeypatch):
+def test_the_readme_runs_as_printed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    commands = [line for kind, body in BLOCKS if kind != "python" for line in body.splitlines()]
-    for body in (body for kind, body in BLOCKS if kind == "python"):
-        exec(body, {})  # the text of the README is the subject
-    for command in commands:
-        if command.startswith("ltr-duel "):
-            succeed(*shlex.split(command, comments=True)[1:])
+    run_page(ROOT / "README.md", lambda step: step.kind == "command" and not step.text.startswith("ltr-duel "))
     left = {"regret.png", "matrix.parquet", "runs", "advice", "decision.html"}
     assert left <= {path.name for path in tmp_path.iterdir()}
 

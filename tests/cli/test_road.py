@@ -32,7 +32,7 @@ def judged(tmp_path):
 def test_the_demo_writes_six_files_and_says_who_won(ltr_duel, corpus, tmp_path):
     answer = ltr_duel("demo", "--data", corpus, "--out", tmp_path / "out", *QUICK)
     assert answer.code == 0 and "constant within each query in small: 4; left out" in answer.err, answer.err
-    for text in ("Condorcet winner: 1.", "rucb: average regret", "mdb: average regret"):
+    for text in ("Condorcet winner: 1.", "average regret, mean ± sd", "\nmdb "):
         assert text in answer.out
     assert all((tmp_path / "out" / name).stat().st_size > 1000 for name in FILES)
     page = (tmp_path / "out" / "report.html").read_text()
@@ -120,7 +120,7 @@ def test_simulated_users_answer_by_a_matrix_of_their_own_or_of_a_file(ltr_duel, 
     users = ("--users", corpus, "--rankers", "features:1,4", "--clicks", "perfect")
     words, out = ("--policy", "rucb", *FEW, "--out", tmp_path / "out"), tmp_path / "out" / "results.parquet"
     answer = ltr_duel("simulate", *users, "--comparisons", 200, *words)
-    assert "constant within each query in small: 4; --ties alone orders the documents" in answer.err
+    assert "constant within each query in small: 4; they rank by --ties alone" in answer.err
     own, matrix = pd.read_parquet(out), tmp_path / "m.parquet"
     succeed("prefs", "estimate", corpus, *users[2:], "--comparisons", 200, "--out", matrix)
     succeed("simulate", matrix, *users, *words, "--overwrite")
@@ -139,7 +139,6 @@ def test_rankers_are_evaluated_into_a_table_and_three_files(succeed, corpus, tmp
     assert rows[2] == "2 more rankers for each measure; --rows 3 lists them"
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out" / "measures.parquet"), expected)
     assert r"\toprule" in (tmp_path / "out" / "measures.tex").read_text()
-    assert (tmp_path / "out" / "measures.png").stat().st_size > 5000
     assert " MAP " not in succeed("evaluate", corpus) and " MAP " in succeed("evaluate", corpus, "--explain")
 
 
@@ -160,7 +159,7 @@ def test_sensitivity_prints_a_row_for_each_method_and_writes_two_files(succeed, 
     title, head, *rows = shown.splitlines()
     assert title == "small, perfect clicks: 2 pairs of rankers, 5 repetitions of each"
     assert "impressions to 95%" in head and "right after 200" in head
-    assert [row.split()[0] for row in rows[:2]] == ["probabilistic", "sosm"]
+    assert {row.split()[0] for row in rows[:2]} == {"probabilistic", "sosm"}
     frame = pd.read_parquet(tmp_path / "sensitivity.parquet")
     assert set(frame["method"]) == {"probabilistic", "sosm"} and frame["impressions"].max() == 200
     assert (tmp_path / "sensitivity.png").stat().st_size > 5000

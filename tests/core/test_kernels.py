@@ -52,6 +52,18 @@ def test_dispatch_is_by_class_compiled_and_interpreted():
         implement(count_legs, Dog, lambda animal: 4)
 
 
+@kernel
+def write_legs(dog):
+    wins, at, extra, factor = dog.wins, 0, 1, 2  # Python builds a tuple of four, but not of three
+    wins[at] = count_legs(dog, extra) * factor
+
+
+def test_a_write_to_an_array_from_a_tuple_is_kept_though_numba_inlines_a_function():
+    dog = Dog(np.zeros(1))
+    write_legs(dog)
+    assert dog.wins[0] == 10
+
+
 def class_of_one_name(legs):
     class State(NamedTuple):
         lives: int

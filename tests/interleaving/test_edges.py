@@ -26,7 +26,7 @@ SLATES = [method.name for method in METHODS if method.slates]
 def ranked(scores, sizes, ties="fixed_random"):
     scores = np.array(scores, dtype=float)
     dataset = make_dataset(np.zeros((scores.shape[1], 1)), sizes)
-    return rankings_from_scores(dataset, tuple("abcd"[: len(scores)]), lambda k: scores[k], ties=ties)
+    return rankings_from_scores(dataset, dict(zip("abcd", scores, strict=False)), ties=ties)
 
 
 @pytest.mark.parametrize(

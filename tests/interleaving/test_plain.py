@@ -6,11 +6,9 @@ import itertools
 import json
 import math
 import os
-import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +19,7 @@ from ltr_duel.core import InputError
 from ltr_duel.interleaving import METHODS, Page, interleave, method_from_functions
 from ltr_duel.interleaving.hooks import credit_pair, credit_slate, draw_pair, draw_slate
 from tests.interleaving.test_enumeration import opened, patterns
+from tests.site.snippets import DOCS, python_code
 
 CASES = {
     "common prefix": [["a", "b", "c", "d"], ["a", "b", "d", "c"]],
@@ -186,10 +185,8 @@ def test_the_examples_of_the_docs_run(tmp_path, monkeypatch, capsys):
         lines = [f"{q} Q0 {d} {k} {9 - k} {name}\n" for q in ("q1", "q2") for k, d in enumerate(order)]
         (tmp_path / f"{name}.run").write_text("".join(lines))
     (tmp_path / "qrels.txt").write_text("q1 0 d4 2\nq2 0 d5 1\nq2 0 d1 0\n")
-    text = (Path(__file__).resolve().parents[2] / "docs" / "methods.md").read_text(encoding="utf-8")
-    section = text.partition("\n## Plain lists\n")[2].partition("\n## ")[0]
     names: dict = {}
-    for block in re.findall(r"```python\n(.*?)```", section, re.S):
+    for block in python_code(DOCS / "methods.md", "Plain lists"):
         exec(compile(block, "docs/methods.md", "exec"), names)
     assert names["outcome"]["bm25", "dense"] in (-1.0, 0.0, 1.0)
     wins = names["wins"]

@@ -177,7 +177,7 @@ def test_controls_apply_at_once_and_one_key_may_end_the_experiment(service):
     mode, served, page, used = using(service, story)
     assert mode == "paused" and served == ["paused", "winner", "ended"]
     assert page["page"] == LISTS["dense"] and page["rankers"] == ["dense"]
-    assert [(control["what"], control["who"]) for control in used] == [
+    assert [(control["action"], control["who"]) for control in used] == [
         ("pause", "Ann"),
         ("winner", "HTTP"),
         ("end", "HTTP"),

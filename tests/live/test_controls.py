@@ -47,7 +47,7 @@ def test_controls_in_turn_lead_to_a_state(tmp_path, uses, words):
         assert experiment.controls.words == words == experiment.state().controls.words
     with opened(tmp_path) as experiment:
         assert experiment.controls.words == words
-        assert [control.what for control in experiment.used] == [use.partition(":")[0] for use in uses.split()]
+        assert [control.action for control in experiment.used] == [use.partition(":")[0] for use in uses.split()]
 
 
 @pytest.mark.parametrize(

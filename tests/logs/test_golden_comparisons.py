@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.logs.golden import FILE, REAL, golden
+from ltr_duel.logs import ClickLog
+from tests.logs.golden import FILE, REAL, cases, numbers
+
+KEPT = json.loads(FILE.read_text())
 
 
 def different(found: Any, kept: Any, place: str) -> Iterator[str]:
@@ -20,10 +23,22 @@ def different(found: Any, kept: Any, place: str) -> Iterator[str]:
         yield f"{place}: {found}, not {kept}"
 
 
-def test_comparisons_have_the_golden_numbers_in_each_form_of_a_log(tmp_path):
-    kept, met, wrong = json.loads(FILE.read_text()), set[str](), list[str]()
-    for name, found in golden(tmp_path):
-        met.add(name)
-        wrong += different(found, kept[name], name)
-    assert wrong == []
-    assert met == kept.keys() - ({"Wikimedia"} if not REAL.exists() else set())
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory):
+    """Return all forms of each log, with the settings of their comparison, by the name of the comparison."""
+    found: dict[str, list[tuple[ClickLog, dict[str, Any]]]] = {}
+    for name, log, settings in cases(tmp_path_factory.mktemp("logs")):
+        found.setdefault(name, []).append((log, settings))
+    return found
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_a_comparison_has_the_golden_numbers_in_each_form_of_its_log(name, logs):
+    if name == "Wikimedia" and not REAL.exists():
+        pytest.skip("needs the log of Wikimedia in ../shared/data")
+    for log, settings in logs[name]:
+        assert list(different(numbers(log, settings), KEPT[name], name)) == []
+
+
+def test_every_golden_comparison_has_a_log(logs):
+    assert logs.keys() == KEPT.keys() - ({"Wikimedia"} if not REAL.exists() else set())

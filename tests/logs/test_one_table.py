@@ -152,14 +152,6 @@ def test_comparisons_skip_checks_of_columns_that_they_do_not_read(tmp_path):
         compared(path, skip_bad=1)
 
 
-def test_clicks_and_dwell_times_are_checked_if_dwell_decides(tmp_path):
-    rows = [impression(n, dwell=[40 - 20 * n]) for n in range(2)]
-    path = write(tmp_path / "log.jsonl", [*rows, impression(2, clicks=[2, 1], dwell=[50])])
-    with pytest.raises(InputError, match="1 dwell times for 2 clicks"):
-        compared(path, outcome="dwell>=30")
-    assert compared(path, outcome="dwell>=30", skip_bad=1) == (1, 0, 1)
-
-
 @pytest.mark.parametrize(
     "frame", [pd.DataFrame, pa.Table.from_pylist, lambda rows: ibis.memtable(pa.Table.from_pylist(rows))]
 )

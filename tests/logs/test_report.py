@@ -11,7 +11,6 @@ from ltr_duel.logs import (
     compare_log,
     comparison_table,
     decide,
-    plot_comparison,
     save_comparison,
     subgroups,
     usual_subgroups,
@@ -72,15 +71,15 @@ def test_a_page_of_a_log_of_hours_has_no_days(tmp_path):
 def test_the_figure_is_scaled_to_its_interval(tmp_path):
     """600 impressions with a mean of 1/3: after the first quarter, the interval is within 0 to .8."""
     found = compare_log(fair(tmp_path / "log.jsonl"))
-    axes = plot_comparison(found, stop_at=0.95, margin=0.02)
+    axes = found.plot(stop_at=0.95, margin=0.02)
     bottom, top = axes.get_ylim()
     low, high = decide(found, 0.95, checks=False).pairs[0][6:8]
     assert -0.15 < bottom < 0 < low < high < top < 0.9
     assert "margin" in axes.get_legend_handles_labels()[1]
     with pytest.raises(InputError, match="has no development over time"):
-        plot_comparison(compare_log(fair(tmp_path / "log.jsonl"), looks=False))
+        compare_log(fair(tmp_path / "log.jsonl"), looks=False).plot()
     few = compare_log(log_of(tmp_path / "few.jsonl", CLEAR[:3]))
-    assert not plot_comparison(few).collections[0].get_paths() and plot_comparison(few).get_ylim()[1] > 1
+    assert not few.plot().collections[0].get_paths() and few.plot().get_ylim()[1] > 1
 
 
 def test_a_browser_shows_every_cell_of_the_page(tmp_path, width=390, stop_at=0.95):

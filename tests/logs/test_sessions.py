@@ -7,7 +7,7 @@ import json
 import pytest
 
 from ltr_duel.core import InputError
-from ltr_duel.logs import ClickLog, sessions_in_log
+from ltr_duel.logs import ClickLog
 
 
 def opened(folder, *rows, skip_bad=0):
@@ -26,11 +26,11 @@ def test_items_are_grades_or_the_documents_of_each_query(tmp_path):
         ("q", "abc", [3, 1], {"grades": [2, 0, 1]}), ("p", "ab", [], {"grades": [1, 1]}),
         ("q", "ba", [2, 2], {"grades": [0, 2]}),
     )  # fmt: skip
-    graded = sessions_in_log(opened(tmp_path, *three))
+    graded = opened(tmp_path, *three).sessions()
     assert graded.graded and graded.items == 3 and graded.item.tolist() == [2, 0, 1, 1, 1, 0, 2]
     assert graded.click.tolist() == [True, False, True, False, False, False, True]
     assert graded.ptr.tolist() == [0, 3, 5, 7] and graded.query.tolist() == [0, 1, 0] and graded.user is None
-    documents = sessions_in_log(opened(tmp_path, *three), "document")
+    documents = opened(tmp_path, *three).sessions("document")
     (qa, qb, qc, pa, pb, again_b, again_a), items = documents.item.tolist(), documents.items
     assert not documents.graded and {qa, qb, qc, pa, pb} == set(range(items)) == {0, 1, 2, 3, 4}
     assert (again_a, again_b) == (qa, qb)
@@ -38,15 +38,15 @@ def test_items_are_grades_or_the_documents_of_each_query(tmp_path):
 
 def test_without_all_grades_items_are_documents(tmp_path):
     mixed = opened(tmp_path, ("q", "ab", [1], {"grades": [1, 0]}), ("q", "ab", [1]))
-    assert not sessions_in_log(mixed).graded
+    assert not mixed.sessions().graded
     with pytest.raises(InputError, match=r"clicks.jsonl:2: no grades"):
-        sessions_in_log(mixed, "grade")
+        mixed.sessions("grade")
     with pytest.raises(InputError, match="no kind of items 'grades'; did you mean 'grade'"):
-        sessions_in_log(mixed, "grades")
+        mixed.sessions("grades")
 
 
 def test_users_have_numbers_and_an_unknown_user_has_minus_one(tmp_path):
     rows = [("q", "ab", [1], {"user": user}) for user in "aba"]
-    assert sessions_in_log(opened(tmp_path, *rows, ("q", "ab", [2]))).user.tolist()[2:] == [0, -1]
-    first, second, third = sessions_in_log(opened(tmp_path, *rows)).user
+    assert opened(tmp_path, *rows, ("q", "ab", [2])).sessions().user.tolist()[2:] == [0, -1]
+    first, second, third = opened(tmp_path, *rows).sessions().user
     assert first == third != second >= 0

@@ -11,7 +11,7 @@ FULL = {
     "impression": "i1", "time": 1000.5, "query": "shoes", "user": "u1", "shown": ["a", "b, c", "ü"], "clicks": [3, 1],
     "page": None, "rankers": ["old", "new"], "owners": [0, -1, 1],
     "method": "probabilistic:tau=1", "outcome": "sampled", "policy": "rucb:alpha=0.51", "propensity": 0.25,
-    "dwell": [12.5, 0.0], "grades": [0, 2, 1],
+    "grades": [0, 2, 1],
 }  # fmt: skip
 BARE = dict.fromkeys(LOG_COLUMNS) | {
     "impression": "i2",

@@ -42,8 +42,8 @@ def write(tmp_path):
 
 def test_a_figure_has_the_texts_of_its_docstring_and_the_settings_of_each_scale(write):
     (figure,) = write().values()
-    assert figure.about["title"] == "A title" and figure.about["shows"] == "The paper: less regret."
-    assert figure.about["setting"] == "as printed" and figure.about["notes"] == ["not as printed"]
+    assert figure.facts["title"] == "A title" and figure.facts["shows"] == "The paper: less regret."
+    assert figure.facts["setting"] == "as printed" and figure.facts["notes"] == ["not as printed"]
     (study,) = figure.studies
     assert study.at("quick") == {"horizon": 300, "repetitions": 100} and study.at("paper")["horizon"] == 1_000_000
     assert figure.data == ["NP2004/Fold1"] and figure.line[0] == "rucb_figure_4"
@@ -95,7 +95,7 @@ def test_a_folder_without_figures_is_refused(tmp_path):
 
 def test_the_papers_come_in_turn_with_their_figures_by_number_and_distinct_rows():
     figures = list_figures(figures_folder())
-    papers = [figure.about["paper"] for figure in figures.values()]
+    papers = [figure.facts["paper"] for figure in figures.values()]
     assert list(dict.fromkeys(papers)) == ["beat_the_mean", "rucb", "multi_dueling", "wolfenfeld"]
     names = list(figures)
     assert names.index("multi_dueling_figure_2") < names.index("multi_dueling_figure_6")

@@ -26,7 +26,7 @@ def values(table, column="value"):
 
 
 def test_the_table_of_beat_the_mean_has_its_gamma_and_its_slips():
-    assert values(arxiv_properties(found={}, jobs=1)) == {
+    assert values(arxiv_properties(entry={}, jobs=1)) == {
         "gamma": pytest.approx(0.06 / 0.04),
         "pairs that the order A, ..., F does not contradict": 15,
         "violations of the triangle inequality": 3,
@@ -48,7 +48,7 @@ def published(tmp_path):
 
 def test_shares_of_sets_are_exact_and_their_ends_are_possible_for_the_truth(published):
     matrix = synthetic_preferences("cyclic")  # three of four rankers beat each other in a circle, by far
-    table = subset_shares(found=published(matrix), jobs=1, subsets=1000)
+    table = subset_shares(entry=published(matrix), jobs=1, subsets=1000)
     winner, order = (table[table["item"] == item] for item in ("condorcet winner", "total order"))
     assert winner["value"].tolist() == pytest.approx(condorcet_shares(matrix)) and winner["value"].min() == 0.75
     assert order["value"].tolist() == [1, 1, 0.75, 0]
@@ -62,7 +62,7 @@ def test_an_order_within_noise_leaves_every_share_open(published):
     p = bradley_terry(5).p.copy()
     p[0, 1], p[1, 0] = 0.499, 0.501  # by chance, the second ranker looks better than the first
     found = {**published(bradley_terry(5)), "comparisons": 10}
-    table = subset_shares(found=found, jobs=1, subsets=100)
+    table = subset_shares(entry=found, jobs=1, subsets=100)
     assert set(table.loc[table["item"] == "total order", "high"]) == {1.0}
 
 
@@ -72,7 +72,7 @@ def test_gammas_of_random_subsets_and_the_percentile_of_a_printed_one(published,
     matrix = random_preferences(9, seed=4)
     drawn = [gamma_rucb(random_condorcet_subset(matrix, 4, seed=k)) for k in range(10)]
     printed = float(np.quantile(drawn, 0.3)) + 1e-9
-    table = subset_gammas(found=published(matrix), jobs=1, printed={"4": printed}, subsets=10)
+    table = subset_gammas(entry=published(matrix), jobs=1, printed={"4": printed}, subsets=10)
     four = table[(table["item"] == "gamma") & (table["rankers"] == 4)].iloc[0]
     assert (four["value"], four["low"], four["high"]) == pytest.approx((np.median(drawn), min(drawn), max(drawn)))
     assert four["percentile"] == pytest.approx(100 * np.mean(np.array(drawn) <= printed))
@@ -91,18 +91,18 @@ def test_distortion_has_intervals_over_resampled_queries(tmp_path):
     settings = {"clicks": ["navigational"], "sizes": [2, 4, 99], "multileavings": 40, "repetitions": 3}
     settings |= {"comparisons": 100, "resamples": 3}
     found = {"path": tmp_path / "c.txt"}
-    table = distortion(found=found, jobs=1, corpus="toy", **settings)
+    table = distortion(entry=found, jobs=1, corpus="toy", **settings)
     assert table["rankers"].tolist() == [2, 4] and set(table["queries"]) == {6}, "no set is larger than the corpus"
     assert (table["low"] <= table["value"]).all() and (table["value"] <= table["high"]).all()
     assert (table["low"] >= 0).all() and (table["high"] <= 100).all() and table["high"].max() > 0
-    fewer = distortion(found=found, jobs=1, corpus="toy", without=0, **settings)
+    fewer = distortion(entry=found, jobs=1, corpus="toy", without=0, **settings)
     assert not fewer["value"].equals(table["value"])
-    pd.testing.assert_frame_equal(table, distortion(found=found, jobs=2, corpus="toy", **settings))
+    pd.testing.assert_frame_equal(table, distortion(entry=found, jobs=2, corpus="toy", **settings))
 
 
 def test_the_stored_runs_of_figure_2_bottom_are_a_hundred_trials():
     file = figures_folder() / "beat_the_mean_figure_2_bottom.csv"
-    frame = stored_runs(found={}, jobs=1, file=str(file), horizon=10**10)
+    frame = stored_runs(entry={}, jobs=1, file=str(file), horizon=10**10)
     assert len(frame) == 11 * 3 * 100 and set(frame["gamma"]) == {round(1 + k / 10, 1) for k in range(11)}
     assert frame.groupby(["gamma", "policy"])["repetition"].nunique().eq(100).all()
     assert (frame["regret_average"] > 0).all() and frame["problem"].nunique() == 11

@@ -80,8 +80,8 @@ def test_a_figure_leaves_one_tidy_table_and_says_where_it_comes_from(make, tmp_p
     }  # fmt: skip
     sources = {"equal_gaps K=3": "as in the paper", "equal_gaps K=4": "as in the paper", "toy": "another corpus"}
     assert dict(zip(frame["problem"], frame["source"], strict=True)) == sources
-    assert {"problem": "toy", "source": "another corpus", "note": "a part of toy"} in made.about["sources"]
-    assert (made.about["runs"], made.about["shortened"]) == (16, False) and "note" not in frame
+    assert {"problem": "toy", "source": "another corpus", "note": "a part of toy"} in made.facts["sources"]
+    assert (made.facts["runs"], made.facts["shortened"]) == (16, False) and "note" not in frame
 
 
 def test_the_first_source_that_exists_is_used_and_an_optional_problem_without_one_is_left_out(make, toy):
@@ -94,7 +94,7 @@ def test_the_first_source_that_exists_is_used_and_an_optional_problem_without_on
 def test_the_quick_scale_has_its_own_settings_and_is_called_shortened(make):
     made = make(scale="quick")
     assert set(made.frame["horizon"]) == {100} and set(made.frame["repetition"]) == {0, 1}
-    assert made.about["shortened"] and made.about["scale"] == "quick"
+    assert made.facts["shortened"] and made.facts["scale"] == "quick"
 
 
 def test_a_figure_without_data_is_named_with_the_option(make):

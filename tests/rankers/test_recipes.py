@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import re
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,14 +11,12 @@ import pytest
 from ltr_duel import load_dataset
 from ltr_duel.logs import simulate_log
 from ltr_duel.rankers import feature_rankers
+from tests.site.snippets import DOCS, python_code
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "rankers.md"
 
-
-def recipe(head):
-    """Return the Python text below a heading."""
-    section = PAGE.read_text(encoding="utf-8").partition(f"# {head}")[2]
-    return re.search(r"```python\n(.*?)```", section, re.S)[1]
+def recipe(heading):
+    """Return the first Python code below a heading."""
+    return python_code(DOCS / "rankers.md", heading)[0]
 
 
 def frames(seed=0, queries=8, documents=15):

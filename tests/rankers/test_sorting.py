@@ -42,7 +42,7 @@ SCORES["subnormal singles"] = one_step_apart(np.float32, 0.0)
 
 
 def assert_as_reference(dataset, scores, ties, seed=5):
-    rankings = rankings_from_scores(dataset, ("a", "b"), lambda k: scores, ties=ties, seed=seed, jobs=1)
+    rankings = rankings_from_scores(dataset, {"a": scores, "b": scores}, ties=ties, seed=seed, jobs=1)
     for k, name in enumerate("ab"):
         expected = ordered(dataset, scores, ties, seed, name)
         assert rankings.order[k].tobytes() == expected.order.tobytes()
@@ -72,14 +72,15 @@ def test_a_query_of_32767_documents_is_ordered_like_any_other(kind):
 @pytest.mark.parametrize("given", [np.zeros(5), np.zeros((6, 1)), np.array(["a"] * 6)])
 def test_scores_that_are_not_one_number_a_document_are_refused(given):
     with pytest.raises(InputError, match=r"'a' has scores of .* one number for each of the 6 documents is needed"):
-        rankings_from_scores(make_dataset(np.zeros((6, 1)), [4, 2]), ("a",), lambda k: given)
+        rankings_from_scores(make_dataset(np.zeros((6, 1)), [4, 2]), {"a": given})
 
 
 def test_scores_are_computed_once_for_orders_ranks_and_ties():
     calls = []
     dataset = make_dataset(np.zeros((6, 1)), [4, 2])
-    rankings_from_scores(dataset, ("a", "b"), lambda k: calls.append(k) or np.zeros(6), ties="resample", jobs=1)
-    assert calls == [0, 1]
+    scores = {name: lambda name=name: calls.append(name) or np.zeros(6) for name in "ab"}
+    rankings_from_scores(dataset, scores, ties="resample", jobs=1)
+    assert calls == ["a", "b"]
 
 
 def test_constant_columns_are_those_whose_extremes_are_equal_in_each_query():

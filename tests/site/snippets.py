@@ -58,6 +58,16 @@ def steps(page: Path) -> Iterator[Step]:
                     yield Step("command", command.partition("  ")[0].partition("  #")[0].strip(), line)
 
 
+def python_code(page: Path, heading: str = "") -> list[str]:
+    """Return the Python code and the Python files of a page, or those of a section with this heading."""
+    lines = page.read_text(encoding="utf-8").splitlines()
+    heads = [number for number, line in enumerate(lines, 1) if line.startswith("## ")]
+    first = next((number for number in heads if lines[number - 1].startswith(f"## {heading}")), 0) if heading else 0
+    last = next((number for number in heads if heading and number > first), len(lines))
+    code = (step for step in steps(page) if step.kind == "python" or step.file.endswith(".py"))
+    return [step.text for step in code if first <= step.line <= last]
+
+
 def run_command(words: list[str]) -> tuple[int, str]:
     """Run ``ltr-duel`` in this process; return the exit code and the output."""
     printed, code = io.StringIO(), 0

@@ -98,10 +98,10 @@ def _sandwich(curvature: FloatMatrix, spread: FloatMatrix) -> FloatVector:
     scale = np.sqrt(curvature.diagonal())
     both = np.outer(scale, scale)
     values, vectors = np.linalg.eigh((curvature + curvature.T) / (2 * both))
-    known = values > _SINGULAR * values.max(initial=0)
-    inverse = (vectors[:, known] / values[known]) @ vectors[:, known].T
+    regular = values > _SINGULAR * values.max(initial=0)
+    inverse = (vectors[:, regular] / values[regular]) @ vectors[:, regular].T
     variance = (inverse @ (spread / both) * inverse).sum(axis=1)
-    unknown = (vectors[:, ~known] ** 2).sum(axis=1) > _SINGULAR**0.5
+    unknown = (vectors[:, ~regular] ** 2).sum(axis=1) > _SINGULAR**0.5
     return np.asarray(np.where(unknown, np.nan, np.maximum(variance, 0) / scale**2), np.float64)
 
 

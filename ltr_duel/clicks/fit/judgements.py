@@ -27,11 +27,11 @@ class Judgements(NamedTuple):
     def save(self, path: str | Path) -> Path:
         """Write the grades as a qrels file, and beside it the table as ``NAME.attractiveness.csv``; return its path."""
         path, judged = Path(path), self.table.dropna(subset="grade")
-        beside = path.with_suffix(".attractiveness.csv")
+        table_path = path.with_suffix(".attractiveness.csv")
         qrels = judged.assign(iteration=0)[["query", "iteration", "document", "grade"]]
         files.write_text(path, qrels.to_csv(sep=" ", index=False, header=False))
-        files.write_text(beside, self.table.drop(columns="grade").to_csv(index=False, float_format="%.6g"))
-        return beside
+        files.write_text(table_path, self.table.drop(columns="grade").to_csv(index=False, float_format="%.6g"))
+        return table_path
 
 
 def judge_documents(

@@ -17,11 +17,14 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.ir import SetItem
+from numba.core.ir_utils import remove_dead_extensions
 from numba.extending import intrinsic, overload
 
 from ltr_duel.core._machine.options import INLINED
 
 _PUT: dict[Any, Any] = {}  # intrinsics, keyed by replaced function
+_MARK = "_keeps_writes"  # a global name of the functions of this package
 
 
 class Writer:
@@ -33,13 +36,13 @@ class Writer:
 
     def load(self, kind: ir.Type, array: int, at: Any) -> Any:
         """Load a value of the type ``kind``, such as a vector, from an array, beginning at index ``at``."""
-        value = self.builder.load(self._address(kind, array, at))
+        value = self.builder.load(self.address(kind, array, at))
         value.align = self.kinds[array].dtype.bitwidth // 8  # alignment of one number, as loads begin at any index
         return value
 
     def store(self, kind: ir.Type, array: int, at: Any, value: Any) -> None:
         """Store a value at the address from which `load` reads."""
-        self.builder.store(value, self._address(kind, array, at)).align = self.kinds[array].dtype.bitwidth // 8
+        self.builder.store(value, self.address(kind, array, at)).align = self.kinds[array].dtype.bitwidth // 8
 
     def spread(self, number: Any, kind: ir.VectorType) -> Any:
         """Put a number into all lanes of a vector."""
@@ -52,7 +55,8 @@ class Writer:
         """Return a vector of bits as an integer of 64 bits."""
         return self.builder.zext(self.builder.bitcast(bits, ir.IntType(bits.type.count)), ir.IntType(64))
 
-    def _address(self, kind: ir.Type, array: int, at: Any) -> Any:
+    def address(self, kind: ir.Type, array: int, at: Any) -> Any:
+        """Return the address of index ``at`` of an array, as that of a value of the type ``kind``."""
         own = cgutils.create_struct_proxy(self.kinds[array])(self.context, self.builder, value=self._args[array])
         return self.builder.bitcast(self.builder.gep(own.data, [at]), kind.as_pointer())
 
@@ -60,6 +64,7 @@ class Writer:
 def in_place_of(function: Callable[..., Any], returns: Any, *takes: Any) -> Callable[[Callable[..., Any]], Any]:
     """Replace a function in compiled code by the instructions that the decorated function writes to a `Writer`.
 
+    returns: numba's type of the result, or a function that returns it for the types of the arguments.
     *takes: the types to which the arguments are cast; None keeps the type of the argument.
     """
 
@@ -69,7 +74,8 @@ def in_place_of(function: Callable[..., Any], returns: Any, *takes: Any) -> Call
                 value = write(Writer(context, builder, signature, args), *args)
                 return context.get_dummy_value() if returns == types.void else value
 
-            return returns(*(kind or own for kind, own in zip(takes, given, strict=True))), generate
+            kinds = [kind or own for kind, own in zip(takes, given, strict=True)]
+            return (returns if isinstance(returns, types.Type) else returns(*kinds))(*kinds), generate
 
         names = inspect.signature(function).parameters
         typed.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # functions have it
@@ -114,7 +120,7 @@ def compiled_text(
     global names to their replacements.
     """
     given, code = function.__globals__, function.__code__
-    names: dict[str, Any] = {"__name__": given["__name__"]}
+    names: dict[str, Any] = {"__name__": given["__name__"], _MARK: True}
     for name in code.co_names:
         if name in given:
             value = given[name]
@@ -129,3 +135,18 @@ def compiled_text(
     text = FunctionType(code, names, function.__name__, function.__defaults__, function.__closure__)
     text.__qualname__, text.__module__ = function.__qualname__, function.__module__
     return text
+
+
+def _keep_write(statement: Any, _: Any, live: set[str], *rest: Any) -> Any:
+    """Keep a write to an array in functions of this package.
+
+    After numba has inlined a function, it removes writes to arrays that it does not recognise as parts of an argument:
+    arrays from a tuple that the function builds, ``a, b = state.a, state.b``, or from a call.
+    """
+    func_ir = rest[2]
+    if _MARK in func_ir.func_id.func.__globals__:
+        live.add(statement.target.name)
+    return statement
+
+
+remove_dead_extensions.setdefault(SetItem, _keep_write)

@@ -9,6 +9,7 @@ import numba
 from numba import types
 from numba.core.caching import FunctionCache
 
+from ltr_duel.core._machine.addresses import WordsType
 from ltr_duel.core.kernel_cache import remove_kernels, warn_of_cache
 from ltr_duel.core.progress import say
 
@@ -58,10 +59,17 @@ def is_stored(dispatcher: Any, sig: tuple[Any, ...]) -> bool:
     return cache._index_key(sig, dispatcher.targetctx.codegen()) in cache._cache_file._load_index()
 
 
+def address_of(dispatcher: Any, sig: tuple[Any, ...]) -> int:
+    """Return the address of the compiled code for these types."""
+    code = dispatcher.overloads[sig]
+    return int(code.library.get_pointer_to_function(code.fndesc.llvm_func_name))
+
+
 def _is_from_here(kinds: Any) -> bool:
     """Return whether no type, at any depth, is a NamedTuple of a class from outside this package."""
     return all(
         getattr(kind, "instance_class", _is_from_here).__module__.startswith("ltr_duel.")
         and (not isinstance(kind, types.BaseTuple) or _is_from_here(kind))
+        and (not isinstance(kind, WordsType) or _is_from_here([kind.kind]))
         for kind in kinds
     )

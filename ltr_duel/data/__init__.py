@@ -6,10 +6,4 @@ This package does not rank documents, simulate clicks or compare rankers.
 import lazy_loader
 
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
-__all__ = [
-    "Dataset",
-    "ReadOptions",
-    "load_dataset",
-    "make_corpus",
-    "write_svmlight",
-]
+__all__ = ["Dataset", "ReadOptions", "load_dataset", "make_corpus", "write_svmlight"]

@@ -9,9 +9,4 @@ import lazy_loader
 
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
-__all__ = [
-    "StudyResults",
-    "make_schedule",
-    "read_spec",
-    "run_experiment",
-]
+__all__ = ["StudyResults", "make_schedule", "read_spec", "run_experiment"]

@@ -30,11 +30,7 @@ WHERE {_COUNTED} ORDER BY exposures.n, events.time
 
 
 def export_log(
-    store: str | Path,
-    out: str | Path,
-    *,
-    events: str | Path | None = None,
-    without: Sequence[str] = (),
+    store: str | Path, out: str | Path, *, events: str | Path | None = None, without: Sequence[str] = ()
 ) -> int:
     """Write the counted pages of several rankers as a click log, in the order of their display; return the row count.
 

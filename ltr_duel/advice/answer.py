@@ -106,7 +106,7 @@ class Advice:
     times : ndarray of int64, shape (C,)
         The numbers of impressions at which each `WorldResult.curve` has a value.
     candidates : tuple of CandidateResult
-        The advised candidate, the other finalists (the lowest loss first), and the baseline, which compares random pairs.
+        The advised candidate, the other finalists (the lowest loss first), and the baseline of random pairs.
     screening : tuple of ScreeningResult
         The results of the first stage for all candidates, the lowest loss first.
     noisier : WorldResult or None

@@ -1,4 +1,4 @@
-"""Tables, plots and reports of existing results."""
+"""Present results: as tables, figures and reports. Nothing is simulated here."""
 
 import lazy_loader
 

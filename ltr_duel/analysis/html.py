@@ -1,4 +1,4 @@
-"""Render self-contained pages, which load no other files, from templates; all inserted strings are escaped."""
+"""Make HTML pages from templates. A page loads no other files, so it can be sent as a single file."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _TEMPLATES = Path(__file__).parent / "templates"
 
 
 def render_page(template: str | Path, **values: Any) -> str:
-    """Return the HTML page of a jinja2 template; every string is escaped, and a missing value is an error.
+    """Return the HTML page of a jinja2 template. Every string is escaped, and a missing value is an error.
 
-    The template may extend ``page.html`` and import from ``macros.html`` (in the folder ``templates``), and use the
-    filters ``data_uri(kind)``, ``png_size`` and ``unbroken`` (for sentences).
+    A template can extend ``page.html`` and import from ``macros.html`` in the folder ``templates``. It can use the
+    filters ``data_uri(kind)`` and ``png_size`` for pictures, and ``unbroken`` for sentences.
     """
     template = Path(template)
     loader = FileSystemLoader([template.parent, _TEMPLATES])
@@ -33,5 +33,5 @@ def render_page(template: str | Path, **values: Any) -> str:
 
 
 def _unbroken(text: str) -> Markup:
-    """Return a sentence in which browsers do not break numbers and options at their hyphens."""
+    """Return a sentence as HTML in which numbers and options are not broken at their hyphens."""
     return Markup(_WHOLE.sub(lambda match: f'<span class="number">{match[0]}</span>', str(escape(text))))

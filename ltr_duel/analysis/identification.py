@@ -1,4 +1,4 @@
-"""Figures that show how often and how soon policies identify the Condorcet winner."""
+"""Figures that show how often, and how soon, policies recommend the Condorcet winner."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ltr_duel.analysis.style import MARKERS, add_legend, prepared_axes, require_
 from ltr_duel.core import columns
 from ltr_duel.simulation import Results, identified
 
-_FEW_RUNS = 20  # shares of fewer runs are drawn as three dots a decade, because their lines would be a saw-tooth
+_FEW_RUNS = 20  # with fewer runs, a line would look like a saw, so dots are drawn
 
 
 def plot_accuracy(
@@ -26,16 +26,15 @@ def plot_accuracy(
     legend: bool = True,
     **choices: Unpack[LineChoices],
 ) -> Axes:
-    """Plot the share of runs that name the Condorcet winner against steps.
+    """Plot, against steps, the share of the runs that recommend the Condorcet winner.
 
-    With fewer than 20 runs, there are three dots for each factor of ten instead of a line, and the legend states what
-    one run counts.
+    With fewer than 20 runs, dots are drawn instead of a line, and the legend says what share a single run is.
 
     Parameters
     ----------
     results : Results or DataFrame
-        Results, or a table with the columns policy, repetition, t and correct (for example, the result of
-        `StudyResults.to_frame`).
+        Results, or a table with the columns policy, repetition, t and correct, such as the result of
+        `StudyResults.to_frame`.
     ax, title, start, legend, **choices
         See `plot_regret`.
 
@@ -69,16 +68,16 @@ def plot_accuracy(
 def plot_identification(
     results: Results | pd.DataFrame, ax: Axes | None = None, *, title: str = "", **choices: Unpack[LineChoices]
 ) -> Axes:
-    """Plot the identification times of each policy, with a dot for each run and a line at the median.
+    """Plot the identification times of each policy: a dot for each run, and a line at the median.
 
-    The identification time of a run is the first checkpoint from which it recommends the Condorcet winner until the
-    end. Runs without such a time are counted at the right edge; if they are the majority, the median is drawn there.
+    The identification time of a run is the first checkpoint from which it recommends the Condorcet winner until its
+    end. Runs that end with another recommendation have no dot; their number is written at the right edge.
 
     Parameters
     ----------
     results : Results or DataFrame
-        Results, or a table with the columns policy, t and identified_at, and one row per run (for example, the result
-        of `StudyResults.final`).
+        Results, or a table with one row for each run and the columns policy, t and identified_at, such as the result of
+        `StudyResults.final`.
     ax, title, **choices
         See `plot_regret`.
 

@@ -1,4 +1,4 @@
-"""Lines of figures: the mean over runs of each policy with a band, and what callers choose about the lines."""
+"""Draw the lines of figures: for each policy the mean over its runs, with a band around it."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ from ltr_duel.simulation import (
 )
 
 STEPS = "steps (impressions)"
-SURE = 0.95  # an estimate is undecided if its conclusion is less probable than this
+SURE = 0.95  # an estimate with a less probable conclusion is undecided
 _MOST_BANDS = 10  # more bands would hide each other and the lines
 
 
 class LineChoices(TypedDict, total=False):
-    """What a caller may choose about a figure; without a choice, a line keeps its usual colour, label and position."""
+    """Optional arguments of a figure. They are described in `plot_regret`."""
 
-    width: str  # of a figure for print, a key of `style.WIDTHS`
-    among: Sequence[str]  # all names of the figures that share colours; by default the drawn names
+    width: str  # the width of a figure for print, a key of `style.WIDTHS`
+    among: Sequence[str]  # all names of a study, so that its figures share colours; by default the drawn names
     colors: Mapping[str, str]
     labels: Mapping[str, str]
-    order: Sequence[str]  # names to draw and to list first
+    order: Sequence[str]  # these names are drawn and listed first
 
 
 def chosen_styles(drawn: Iterable[str], choices: LineChoices) -> dict[str, LineStyle]:
-    """Return the styles of the drawn names, in the chosen order; names outside this order are last.
+    """Return a style for each drawn name, in the chosen order. Names that are not in this order come last.
 
-    Raises `InputError` for a choice of a name that is neither drawn nor in ``among``, or for an unknown colour.
+    A choice for a name that does not exist, or an unknown colour, is an `InputError`.
     """
     if unknown := choices.keys() - LineChoices.__annotations__:
         raise errors.unknown_name("choice", min(unknown), LineChoices.__annotations__)
@@ -70,7 +70,7 @@ def chosen_styles(drawn: Iterable[str], choices: LineChoices) -> dict[str, LineS
 
 
 def tidy(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Return results as a tidy table with the columns that figures require; a table is returned unchanged."""
+    """Return results as a table with the columns that figures need. A table is returned unchanged."""
     if not isinstance(results, Results):
         require_table(results, columns.POLICY, columns.T)
         return results
@@ -83,14 +83,14 @@ def tidy(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def drawn_bound(matrix: PreferenceMatrix) -> float:
-    """Return the constant of the lower bound; NaN if there is none or an estimate does not decide who the winner is."""
+    """Return the constant of the lower bound; NaN if there is no winner, or if it is uncertain who the winner is."""
     bound = lower_bound(matrix)
     decided = not matrix.standard_error.any() or condorcet_confidence(matrix).max() >= SURE
     return bound if decided and bound is not None else np.nan
 
 
 def label_x(ax: Axes, label: str, frame: pd.DataFrame, column: str = "") -> None:
-    """Label the abscissa; the next lines say once whatever a reader must know about how regret was measured."""
+    """Label the horizontal axis. Lines below the label say what a reader must know about how regret was measured."""
     remarks = []
     if columns.ANSWERS in frame and (frame[columns.ANSWERS] == INDEPENDENT_COINS).any():
         remarks.append(COINS_LABEL)
@@ -105,7 +105,7 @@ def label_x(ax: Axes, label: str, frame: pd.DataFrame, column: str = "") -> None
 
 
 def describe_means(counts: Iterable[int], spread: str) -> str:
-    """Return a phrase on the number of runs in each mean, and on the spread that is drawn around the means."""
+    """Return a phrase that says over how many runs the means are, and what the bands around them show."""
     runs = sorted(set(counts))
     if not runs or runs[-1] == 1:
         return "a single run" * len(runs)
@@ -114,7 +114,7 @@ def describe_means(counts: Iterable[int], spread: str) -> str:
 
 
 def visible_spread(table: pd.DataFrame, spread: str) -> str:
-    """Return the spread; but "none" if a table has so many policies that their bands would hide the lines."""
+    """Return the spread to draw, which is "none" if there are so many policies that bands would hide the lines."""
     return "none" if table[columns.POLICY].nunique() > _MOST_BANDS else spread
 
 
@@ -129,10 +129,10 @@ def draw_over_time(
     start: float = 0,
     x: str = columns.T,
 ) -> pd.DataFrame:
-    """Plot the mean of each policy against steps, and return the plotted table (`averaged`).
+    """Plot the mean of each policy against steps or outcomes, and return the table of the plotted means.
 
-    Policies that use their horizon, or have several horizons, are drawn as markers at the ends of runs. If the abscissa
-    ``x`` is the number of outcomes, each checkpoint is drawn at the mean number of outcomes up to this checkpoint.
+    If a policy uses its horizon or has several horizons, only the ends of its runs are drawn, as markers. If ``x`` is
+    the number of outcomes, each checkpoint is drawn at its mean number of outcomes.
     """
     errors.require_one_of("logarithmic axes", log, ("xy", "x", "y", ""))
     rows = comparable_rows(frame)
@@ -159,9 +159,9 @@ def draw_lines(
     log: str,
     separate: Collection[str] | None = None,
 ) -> pd.DataFrame:
-    """Plot a line and a band for each policy of a table (a result of `averaged`), and return the table.
+    """Plot a line and a band for each policy of a table, which is a result of `averaged`; return the table.
 
-    The lines of policies in ``separate`` (by default all) have a marker at each point.
+    The policies in ``separate``, by default all, get a marker at each point.
     """
     small = choices.get("width") == "column"
     banded = visible_spread(table, spread) == spread

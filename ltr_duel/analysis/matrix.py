@@ -1,4 +1,4 @@
-"""The preference matrix as a heat map."""
+"""The figure of a preference matrix: a heat map of who beats whom."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from ltr_duel.analysis.style import prepared_axes
 from ltr_duel.core import arguments
 from ltr_duel.preferences import PreferenceMatrix
 
-_NAMES = 7.0  # size of the names of rankers, in points
-_FEW = 12  # up to this number of rankers, cells contain their probabilities
+_NAMES = 7.0  # the font size of names, in points
+_FEW = 12  # up to this number of rankers, the probabilities are written in the cells
 
 
 def plot_preferences(matrix: PreferenceMatrix, ax: Axes | None = None, *, title: str = "") -> Axes:
-    """Plot the preference matrix with rankers in Copeland order, the best first.
+    """Plot a preference matrix as a heat map, with the rankers in Copeland order.
 
-    In blue cells, the ranker of the row beats the ranker of the column. Cells within two standard errors of 1/2 are
-    grey, because it is not known which ranker is better. Up to twelve rankers have numbers in their cells. If there is
-    no room for all names, some are left out.
+    In a blue cell, the ranker of the row beats the ranker of the column; in a red cell, it loses. A grey cell is within
+    two standard errors of 1/2, so it is uncertain which ranker is better. If there is no room for all names, some are
+    left out.
 
     Parameters
     ----------
     matrix : PreferenceMatrix
     ax : Axes, optional
     title : str
-        By default the Condorcet winner, its strongest rival, the corpus and the click model.
+        By default, the title names the Condorcet winner, its strongest rival, the corpus and the click model.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def plot_preferences(matrix: PreferenceMatrix, ax: Axes | None = None, *, title:
     size, winner = len(matrix), matrix.condorcet_winner
     order = matrix.copeland_order
     p = matrix.p[np.ix_(order, order)]
-    rival = 1 + int(p[0, 1:].argmin()) if size > 1 else 0  # of the winner, which is the first
+    rival = 1 + int(p[0, 1:].argmin()) if size > 1 else 0  # of the winner, who is the first
     unknown = np.abs(p - 0.5) <= 2 * matrix.standard_error[np.ix_(order, order)]
     if not title:
         best = f"★ Condorcet winner: {winner}" + f"; strongest rival: {matrix.names[order[rival]]}" * (size > 1)
@@ -56,7 +56,7 @@ def plot_preferences(matrix: PreferenceMatrix, ax: Axes | None = None, *, title:
     )  # fmt: skip
     names = [("★ " if matrix.names[k] == winner else "") + matrix.names[k] for k in order]
     room = ax.get_window_extent().height / ax.figure.dpi  # in inches
-    step = -(-size // max(int(9 * room), 1))  # of the named rankers: nine lines of this size are an inch
+    step = -(-size // max(int(9 * room), 1))  # every so many rankers get a name: nine lines of text fit into an inch
     shown = sorted(
         {k for k in range(0, size, step) if abs(k - rival) >= step or k == 0} | {rival} - set(range(1, step))
     )

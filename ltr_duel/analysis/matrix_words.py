@@ -1,4 +1,4 @@
-"""Preference matrices in words: the winner, the best rankers, and properties with their ranges under noise."""
+"""Describe a preference matrix in words and tables: its winner, its best rankers and its properties."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from ltr_duel.preferences import (
     matrix_properties,
 )
 
-_FEW_TIES = 0.005  # smaller shares of tied documents are not reported
+_FEW_TIES = 0.005  # a smaller share of tied documents is not reported
 _UNSURE = "not determined"
 
 
 def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
-    """Return the first ``rows`` rankers in Copeland order as a table of strings."""
+    """Return a table of the best rankers, as strings: how many others they beat, and how often."""
     arguments.require_type("the matrix", matrix, PreferenceMatrix)
     compared = np.isfinite(matrix.standard_error) & ~np.eye(len(matrix), dtype=bool)
     rivals = np.maximum(1, compared.sum(axis=1))
@@ -45,26 +45,27 @@ def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
 
 
 def origin(facts: Mapping[str, Any]) -> str:
-    """Return the corpus and the click model of a provenance, as in 'MQ2008/Fold1, navigational clicks'; else ""."""
+    """Return the corpus and the click model of a provenance, for example 'MQ2008/Fold1, navigational clicks'."""
     users = f"{facts['clicks']} clicks" if "clicks" in facts else ""
     return ", ".join(filter(None, [str(facts.get("corpus", "")), users]))
 
 
 def winner_sentence(matrix: PreferenceMatrix) -> str:
-    """Return sentences on the Condorcet winner, its margin and its probability, or on the absence of a winner."""
+    """Return the two sentences of `winner_lines` as one text."""
     return " ".join(winner_lines(matrix)).rstrip()
 
 
 def winner_lines(matrix: PreferenceMatrix) -> tuple[str, str]:
-    """Return the conclusion (a Condorcet winner and its margin, or no winner), and its probability if it is estimated.
+    """Return two sentences: the Condorcet winner of a matrix, or that there is none; and how probable this is.
 
-    An estimate is called undecided if its conclusion has a probability below 95%.
+    If the probability is below 95%, the first sentence says that the estimate is undecided. The second sentence is
+    empty if the matrix is exact.
     """
     winner, missing, facts = matrix.condorcet_winner, _missing_pairs(matrix), matrix.provenance
     if winner is None and missing:
         return f"No ranker is shown to beat all others; {missing:,} pairs were not compared.", ""
     estimated, likely = bool(matrix.standard_error.any()), conclusion_confidence(matrix)
-    # The matrix of a log has a phrase with the log's p-value, which holds for all rankers of the log only.
+    # The matrix of a log brings its own phrase, which holds only if no ranker of the log was left out.
     undecided = facts.get("undecided", "Undecided") if facts.get("rankers") == len(matrix) else "Undecided"
     certain = not estimated or (likely >= SURE and undecided == "Undecided")
     rest = ""
@@ -100,7 +101,7 @@ def _margin(matrix: PreferenceMatrix, winner: str) -> str:
 
 
 def _for_queries(matrix: PreferenceMatrix) -> str:
-    """Return a phrase that names the queries (for a log, also the users) for which a probability holds."""
+    """Return a phrase that says for which queries (and users, if from a log) a probability holds."""
     facts = matrix.provenance
     queries, of_users = facts.get("queries"), facts.get("source") == "click log" and facts.get("cluster") == "user"
     if not ("clicks" in facts or of_users) or not isinstance(queries, int):
@@ -109,7 +110,7 @@ def _for_queries(matrix: PreferenceMatrix) -> str:
 
 
 def property_lines(matrix: PreferenceMatrix) -> list[str]:
-    """Return the properties of a matrix as lines."""
+    """Return lines that describe the properties of a matrix: its winners, their probabilities, order and bounds."""
     if _missing_pairs(matrix):
         return ["Other winners than Condorcet's, order, transitivity and bounds are omitted: they need all pairs."]
     facts, estimated = matrix_properties(matrix), bool(matrix.standard_error.any())
@@ -131,7 +132,7 @@ def property_lines(matrix: PreferenceMatrix) -> list[str]:
 
 
 def _order_lines(facts: Properties, *, rivals: bool) -> list[str]:
-    """Return lines on order, transitivity and bounds; ``rivals`` says whether the winner has two rivals or more."""
+    """Return lines on order, transitivity and bounds. ``rivals``: whether there are more than two rankers."""
     such = f" such as {' > '.join(facts.cycle)}" if facts.cycle else ""
     cycle = f", {several(facts.cyclic_triples, 'cycle')} of three{such}" if facts.cycle else ""
     even = f", {several(facts.even_pairs, 'even pair')}" if facts.even_pairs else ""
@@ -191,6 +192,6 @@ def _chance(share: float) -> str:
 
 
 def equal_words(share: float) -> str:
-    """Format a probability with a relation sign, for use after its name: ``= 0.691`` or ``> 0.999``."""
+    """Format a probability with a sign before it: ``= 0.691`` or ``> 0.999``."""
     text = _chance(share)
     return text if text[0] in "<>" else f"= {text}"

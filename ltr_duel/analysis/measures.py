@@ -1,4 +1,4 @@
-"""The figure of the sensitivity of comparison methods."""
+"""The figure of `measure_sensitivity`: how many impressions a comparison method needs."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ def plot_sensitivity(
     accuracy: float = 0.95,
     **choices: Unpack[LineChoices],
 ) -> Axes:
-    """Plot how often each method names the better of two rankers: means over pairs.
+    """Plot how often each method names the better of two rankers, as a mean over pairs of rankers.
 
-    Up to four methods have bands of two standard errors over pairs; more bands would hide each other.
+    The bands are two standard errors of this mean. With more than four methods, there are no bands.
 
     Parameters
     ----------
     frame : DataFrame
-        Result of `measure_sensitivity`.
+        The result of `measure_sensitivity`.
     ax, title, **choices
-        See `plot_regret`; ``colors``, ``labels`` and ``order`` are those of methods.
+        See `plot_regret`. The names in ``colors``, ``labels`` and ``order`` are names of methods.
     accuracy : float
-        Target accuracy, drawn as a line.
+        An accuracy at which a horizontal line is drawn, by default 0.95.
 
     Examples
     --------

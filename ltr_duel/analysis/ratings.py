@@ -1,4 +1,4 @@
-"""The Bradley-Terry strengths of rankers as points with intervals."""
+"""The figure and the table of Bradley-Terry ratings."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from ltr_duel.analysis.style import COLOURS, prepared_axes, require_table
 from ltr_duel.core import stream
 from ltr_duel.preferences import STATISTICS, PreferenceMatrix, transitive_null
 
-_HEIGHT = 0.22  # inches for each ranker
+_HEIGHT = 0.22  # of the row of a ranker, in inches
 _WORLDS, _BY_CHANCE = 99, 0.05
 
 
 def plot_ratings(table: pd.DataFrame, ax: Axes | None = None, *, title: str = "", most: int = 40) -> Axes:
-    """Plot strengths with their intervals, the strongest ranker at the top.
+    """Plot the strength of each ranker with its interval, the strongest ranker at the top.
 
     Parameters
     ----------
     table : DataFrame
         The result of `PreferenceMatrix.ratings`.
     ax : Axes, optional
-        Axes to draw on; by default the axes of a new figure.
+        The axes to draw on; by default, a new figure is made.
     title : str
     most : int
-        Number of rankers to show.
+        The largest number of rankers to show.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def plot_ratings(table: pd.DataFrame, ax: Axes | None = None, *, title: str = ""
 
 
 def ratings_table(table: pd.DataFrame, rows: int = 10) -> pd.DataFrame:
-    """Return the first rows of ratings as a table of strings."""
+    """Return the strongest rankers of a table of ratings as a table of strings."""
     first = table.head(rows)
     shown = {"ranker": first["ranker"].to_list(), "strength": [f"{value:+.3f}" for value in first["strength"]]}
     if first["low"].notna().all():
@@ -59,7 +59,7 @@ def ratings_table(table: pd.DataFrame, rows: int = 10) -> pd.DataFrame:
 
 
 def ratings_note(matrix: PreferenceMatrix) -> str:
-    """Return a sentence if an estimated matrix is less transitive than noise alone explains; otherwise ""."""
+    """Return a warning if the preferences are less transitive than noise explains, so that the model is wrong."""
     if len(matrix) < 3 or not matrix.standard_error.any() or not np.isfinite(matrix.standard_error).all():
         return ""
     statistics = {name: STATISTICS[name] for name in ("strong_share", "cyclic_triples")}

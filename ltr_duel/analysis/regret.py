@@ -1,4 +1,4 @@
-"""Figures of cumulative regret: against steps, in a panel for each problem of a study, and against a property."""
+"""Figures of regret: against steps, in a panel for each problem of a study, and against the number of rankers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ltr_duel.simulation import Results, averaged, final_rows
 
 BOUND = "lower bound (asymptotic, pairs)"
 _ABSCISSAE = {"steps": (col.T, STEPS), "outcomes": (col.OUTCOMES, "outcomes received (pairs of rankers compared)")}
-_ACROSS = 3  # maximum number of panels side by side if there is one kind of regret
+_ACROSS = 3  # the maximum number of panels side by side, if there is one kind of regret
 _HEIGHT = 2.3  # of a panel, in inches
 
 
@@ -47,48 +47,47 @@ def plot_regret(
     legend: bool = True,
     **choices: Unpack[LineChoices],
 ) -> Axes:
-    """Plot mean cumulative regret against steps, with the spread of the runs and the asymptotic lower bound.
+    """Plot the cumulative regret of each policy against steps, as a mean over its runs with a band for their spread.
 
-    For a policy that uses its horizon or has runs with several horizons, only the end of each run is plotted, because
-    the regret before the end does not predict the regret for a shorter horizon. If the matrix that defines regret was
-    estimated, a line below the abscissa states the standard error that its error causes in the means.
+    If a policy uses its horizon, or if it was run with several horizons, only the ends of its runs are plotted, because
+    its regret halfway says nothing about a shorter horizon. If the matrix that defines regret was estimated, a line
+    below the axis says how large an error this can cause in the means.
 
     Parameters
     ----------
     results : Results or DataFrame
-        Results, or a table with the columns policy, repetition, t, the regret and, optionally, ``lower_bound`` (the
-        constant c of the bound c ln t, the same in all rows) and ``reference_error``.
+        Results, or a table with the columns policy, repetition, t and the regret. The table may also have the columns
+        ``lower_bound``, the constant c of the bound c ln t, and ``reference_error``.
     ax : Axes, optional
-        Axes to draw on, by default those of a new figure. On axes of your own figure, the legend is inside the axes.
+        The axes to draw on; by default, a new figure is made. On your own axes, the legend is inside of them.
     x : {"steps", "outcomes"}
-        The abscissa. A step is one impression; it gives one outcome for two rankers, m (m - 1) / 2 for a set of m
+        The horizontal axis. A step is one impression. A step with m rankers gives m (m - 1) / 2 outcomes: one for two
         rankers, and none for a ranker that is shown alone.
     column : str
-        Column of the regret; by default average regret, or Copeland regret if there is no Condorcet winner.
+        The column of the regret; by default average regret, or Copeland regret if there is no Condorcet winner.
     title : str
     spread : {"quantiles", "standard error", "sd", "range", "none"}
-        A band from the 10th to the 90th percentile of the runs, of two standard errors or one standard deviation around
-        the mean, or from the best to the worst run. More than ten bands would hide the lines, and are omitted.
+        What the bands show. In this order: the 10th to the 90th percentile of the runs, two standard errors of the
+        mean, one standard deviation, the best to the worst run, or nothing. More than ten bands are not drawn.
     start : float
-        First step shown, but at most a tenth of the last step; until then, policies hardly differ.
+        The first step that is shown, but at most a tenth of the last step.
     log : {"xy", "x", "y", ""}
-        The logarithmic axes.
+        The axes that are logarithmic.
     bound : bool
-        Whether to plot the lower bound over the last decade of steps, if average regret is plotted against steps, the
-        winner is known, and the bound is within the range of the data. The bound is asymptotic, so any policy may be
-        below it after few steps.
+        Whether to plot the lower bound of average regret over the last decade of steps. It is plotted only if the
+        winner is certain and the bound is within the range of the data. A policy may be below it after few steps.
     legend : bool
-        Whether to name the lines and to describe the spread.
+        Whether to add a legend, which names the lines and says what the bands show.
     **choices
-        ``width``: "column" (3.3 inches) or "text" (7 inches) for a figure in a paper of two columns, with the legend
-        below the axes; ``among``: all policies of the study, for the same colours in several of its figures;
-        ``colors`` and ``labels``: dictionaries of Matplotlib's colours and of labels for some policies, keyed by their
-        names in the results; ``order``: policies to draw and to list first, in this order.
+        Optional. ``width`` is "column" (3.3 inches) or "text" (7 inches), for a figure in a paper of two columns.
+        ``among`` lists all policies of the study, so that several of its figures use the same colours. ``colors`` and
+        ``labels`` are dictionaries with the colours and the labels of some policies. ``order`` lists the policies that
+        are drawn and listed first.
 
     Raises
     ------
     InputError
-        If the abscissa, spread, column or width is unknown, or if the results do not contain the numbers of outcomes.
+        If ``x``, the spread, the column or the width is unknown, or if a table has no column for ``x``.
 
     Examples
     --------
@@ -112,7 +111,7 @@ def plot_regret(
         _draw_bound(ax, float(frame[col.LOWER_BOUND].max()), float(frame[col.T].max()))
     if legend:
         lines = {label: line for line in ax.get_lines() if (label := str(line.get_label()))[0] != "_"}
-        if "order" not in choices:  # as at the right ends of the lines, the highest first
+        if "order" not in choices:  # in the order of the right ends of the lines, the highest first
             lines = dict(sorted(lines.items(), key=lambda item: -float(np.asarray(item[1].get_ydata())[-1])))
         add_legend(ax, list(lines.values()), describe_means(table["runs"], visible_spread(table, spread)), width)
     return ax
@@ -127,20 +126,20 @@ def plot_facets(
     log: str = "xy",
     **choices: Unpack[LineChoices],
 ) -> Figure:
-    """Plot cumulative regret against steps for each problem of a study, with one legend for all panels.
+    """Plot cumulative regret against steps, with a panel for each problem of a study and a common legend.
 
-    If a problem has no Condorcet winner, its average regret is undefined. The panel then shows Copeland regret, with a
-    note in the title, if the table contains Copeland regret and ``columns`` does not.
+    If a problem has no Condorcet winner, its average regret is undefined. Its panel then shows Copeland regret, and the
+    title says so. If the table has no Copeland regret, or if you asked for it anyway, the panel is empty.
 
     Parameters
     ----------
     results : DataFrame
-        Table with the columns problem, policy, horizon, repetition, t and the regrets (for example, the result of
-        `StudyResults.to_frame`), and optionally ``lower_bound`` and ``reference_error``.
+        A table with the columns problem, policy, horizon, repetition, t and the regrets, such as the result of
+        `StudyResults.to_frame`.
     columns : sequence of str
-        Columns of regrets. If there are several, each problem has a row of panels; a panel without data has a note.
+        The columns of the regrets to plot. If there are several, each problem has a row of panels.
     spread, start, log, **choices
-        See `plot_regret`; ``width`` is "text" (up to three panels side by side) unless it is "column".
+        See `plot_regret`. The default ``width`` is "text", with up to three panels side by side.
 
     Returns
     -------
@@ -165,7 +164,7 @@ def plot_facets(
     errors.require_one_of("width", width, WIDTHS)
     choices = {"among": list(results[col.POLICY].unique()), **choices, "width": width}
     panels = [(problem, column) for problem in results[col.PROBLEM].unique() for column in columns]
-    most = 2 if len(panels) == 4 else _ACROSS  # without an empty place
+    most = 2 if len(panels) == 4 else _ACROSS  # so that no place stays empty
     across = 1 if width == "column" else len(columns) if len(columns) > 1 else min(most, len(panels))
     down, (inches, _, font) = -(-len(panels) // across), WIDTHS[width]
     figure, lines = Figure(figsize=(inches, _HEIGHT * down), dpi=150, layout="constrained"), dict[str, Any]()
@@ -210,23 +209,23 @@ def plot_against_arms(
     legend: bool = True,
     **choices: Unpack[LineChoices],
 ) -> Axes:
-    """Plot cumulative regret at the horizon against the number of rankers, or another property of the problems.
+    """Plot the regret at the horizon against the number of rankers, or against another property of the problems.
 
     Parameters
     ----------
     results : DataFrame
-        Table with the columns policy, t, ``x`` and the regret (for example, the result of `StudyResults.final`).
+        A table with the columns policy, t, ``x`` and the regret, such as the result of `StudyResults.final`.
     x, xlabel, column : str
-        Column of the abscissa and its label, and column of the regret.
+        The column of the horizontal axis, the label of this axis, and the column of the regret.
     spread : {"quantiles", "standard error", "sd", "range", "none"}
-        Spread over the runs, and over the problems with the same ``x``; see `plot_regret`.
+        What the bands show, see `plot_regret`. Runs of all problems with the same ``x`` are taken together.
     ax, title, log, legend, **choices
         See `plot_regret`.
 
     Raises
     ------
     InputError
-        For an unknown spread or column.
+        If the spread or a column does not exist.
 
     Examples
     --------
@@ -258,7 +257,7 @@ def plot_against_arms(
 
 
 def _draw_bound(ax: Axes, constant: float, end: float) -> None:
-    """Plot the asymptotic bound c ln t over the last decade, if any of it is within the range of the data."""
+    """Plot the lower bound c ln t over the last decade, if a part of it is within the range of the data."""
     (left, right), shown = ax.get_xlim(), ax.get_ylim()
     bottom, top = ax.dataLim.intervaly
     steps = np.geomspace(max(2.0, left, end / 10), max(3.0, end), 50)

@@ -1,4 +1,4 @@
-"""Colours, dashes and markers of lines, from a palette for colour-blind readers; axes, legends and files of figures."""
+"""What all figures have in common: colours that colour-blind readers can tell apart, axes, legends and files."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from matplotlib.figure import Figure
 from ltr_duel.core import InputError, arguments, errors, files
 
 Dash = str | tuple[int, tuple[int, ...]]
-# Palette of Okabe and Ito, without yellow, which is hardly visible on white, and with wine red.
+# The palette of Okabe and Ito, with wine red in place of yellow, which is hardly visible on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#882255")
 DASHES: tuple[Dash, ...] = (  # one for each colour
     "-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)), (0, (10, 2)), (0, (1, 4)), (0, (7, 1, 3, 1)),
 )  # fmt: skip
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 BOUND_COLOUR = "#6b6b6b"
-# Figures for a paper of two columns: width and height without the legend in inches, and size of tick labels in points.
+# For a paper of two columns: width and height of a figure in inches, without its legend, and font size in points.
 WIDTHS = {"column": (3.3, 2.2, 6.5), "text": (7.0, 2.9, 8.0)}
-# Omitted metadata fields, which depend on the time or on the version of Matplotlib.
+# Metadata that files must not have, because it depends on the time or on the version of Matplotlib.
 _METADATA: dict[str, dict[str, None]] = {
     ".png": {"Software": None},
     ".pdf": {"CreationDate": None, "Producer": None, "Creator": None},
@@ -35,19 +35,19 @@ _METADATA: dict[str, dict[str, None]] = {
 
 
 class LineStyle(NamedTuple):
-    """Keywords of `matplotlib.axes.Axes.plot`."""
+    """How a line is drawn: arguments of `matplotlib.axes.Axes.plot`."""
 
     color: str
     linestyle: Dash
     marker: str
-    markevery: float | None  # distance of the markers, as a share of the axes
+    markevery: float | None  # the distance between markers, as a share of the axes
     label: str
 
 
 def line_style(position: int, label: str) -> LineStyle:
-    """Return the style of a policy or method by its position in a study.
+    """Return the style of the line of a policy or method, which depends on its position in a study.
 
-    The first eight positions differ in colour and in dashes; then these repeat, with markers.
+    The first eight lines differ in their colour and their dashes. Further lines repeat these, with markers.
     """
     again, hue = divmod(position, len(COLOURS))
     marker = ("", *MARKERS)[again % (len(MARKERS) + 1)]
@@ -55,7 +55,7 @@ def line_style(position: int, label: str) -> LineStyle:
 
 
 def require_table(frame: Any, *columns: str) -> None:
-    """Raise `InputError` unless the argument is a table with these columns and at least one row."""
+    """Raise an `InputError` unless ``frame`` is a table with these columns and at least one row."""
     if not isinstance(frame, pd.DataFrame):
         table = "; pass the table of one problem from .to_frame()" if hasattr(frame, "to_frame") else ""
         raise InputError(f"a figure requires results or a DataFrame, not {errors.shown(frame)}{table}")
@@ -66,19 +66,19 @@ def require_table(frame: Any, *columns: str) -> None:
 
 
 def save_figure(figure: Axes | Figure, path: str | Path) -> Path:
-    """Write a figure as PNG, PDF or SVG, depending on the suffix; the same figure always gives the same bytes.
+    """Write a figure to a PNG, PDF or SVG file. The same figure always gives the same bytes.
 
     Parameters
     ----------
     figure : Axes or Figure
         The axes that a function ``plot_...`` returns, or a figure.
     path : path
-        Path of the file; its folder is created if missing.
+        The file. Its name ends in .png, .pdf or .svg. Its folder is created if it is missing.
 
     Raises
     ------
     InputError
-        If the suffix is not .png, .pdf or .svg.
+        If the name of the file ends otherwise.
 
     Examples
     --------
@@ -112,9 +112,9 @@ def _whole(drawn: Axes | Figure) -> Figure:
 
 
 def prepared_axes(ax: Axes | None, width: float, height: float, title: str = "", paper: str = "") -> Axes:
-    """Return ``ax`` or the axes of a new figure, with grid and title; new figures have no window or global state.
+    """Return ``ax``, or the axes of a new figure, with a grid and a title.
 
-    If a width of `WIDTHS` is given for ``paper``, it replaces the size, and all texts have sizes for print.
+    For a figure in print, ``paper`` is a key of `WIDTHS`, which determines the size of the figure and of its texts.
     """
     font = 10.0
     if paper:
@@ -138,20 +138,20 @@ def prepared_axes(ax: Axes | None, width: float, height: float, title: str = "",
 
 
 def wrapped(ax: Axes, text: str, size: float) -> str:
-    """Break a text into lines that are at most as long as the axes are wide."""
+    """Break a text into lines that are not longer than the axes are wide."""
     most = int(145 * ax.get_position().width * _whole(ax).get_figwidth() / size)
     return "\n".join(textwrap.fill(line, most) for line in text.split("\n"))
 
 
 def add_legend(ax: Axes, handles: Sequence[Artist] | None = None, title: str = "", paper: str = "") -> None:
-    """Name the lines: beside the axes, for a paper below them, and inside the axes of a caller's figure."""
+    """Add a legend: beside the axes, below them for a paper, or inside them if the caller made the figure."""
     handles = handles or ax.get_legend_handles_labels()[0]
     if paper:
         names = [str(handle.get_label()) for handle in handles]
         legend_below(_whole(ax), handles, names, title, WIDTHS[paper][2])
         return
     position: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1, 1), "alignment": "left"}
-    room = ax.figure.get_layout_engine() is not None  # beside the axes of a caller there may be none
+    room = ax.figure.get_layout_engine() is not None  # beside the axes of a caller, there may be no room
     ax.legend(
         handles=handles, title=title.replace(", ", ",\n"), fontsize=8, title_fontsize=8, frameon=False,
         handlelength=4, **position if room else {},  # shorter samples would hide dashes
@@ -159,7 +159,7 @@ def add_legend(ax: Axes, handles: Sequence[Artist] | None = None, title: str = "
 
 
 def legend_below(figure: Figure, handles: Sequence[Any], names: Sequence[str], title: str, font: float) -> None:
-    """Add one legend below all axes, with as many columns as fit, and make the figure taller by its height."""
+    """Add one legend below all axes, with as many columns as fit, and make the figure taller by the legend's height."""
     for old in list(figure.legends):  # of an earlier call on the same axes
         figure.set_figheight(figure.get_figheight() - old.get_window_extent().height / figure.dpi)
         old.remove()

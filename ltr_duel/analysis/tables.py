@@ -1,4 +1,4 @@
-"""Format tables of results as text, LaTeX and Markdown."""
+"""Format results as tables of strings, and tables as LaTeX and Markdown."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _LATEX = str.maketrans(
 
 
 def policies_table(results: Results) -> pd.DataFrame:
-    """Return a table of strings with one row per policy: regret at the horizon, and identification of the winner.
+    """Return a table of strings with one row per policy: its regret, and how often and soon it names the winner.
 
-    If there is no Condorcet winner, regret is Copeland regret, and the columns about the winner are omitted.
+    If there is no Condorcet winner, the regret is Copeland regret, and the columns about the winner are left out.
     """
     arguments.require_type("results", results, Results)
     final, decided, summary = results.final(), bool(results.matrix.condorcet_winner), results.summary()
@@ -43,19 +43,18 @@ def policies_table(results: Results) -> pd.DataFrame:
 
 
 def summary_table(summary: pd.DataFrame) -> pd.DataFrame:
-    """Return a summary as a table of strings, formatted for a paper.
+    """Format a summary as a table of strings for a paper.
 
     Parameters
     ----------
     summary : DataFrame
-        Result of `Results.summary` or `StudyResults.summary`.
+        The result of `Results.summary` or `StudyResults.summary`.
 
     Returns
     -------
     DataFrame
-        The columns are problem, horizon and regret (if the summary has them), policy, mean ± sd, error of the
-        reference matrix (for estimated matrices), median, p (Wilcoxon's test against the policy with the lowest mean)
-        and effect.
+        Columns: problem, horizon and regret, if the summary has them; policy; mean ± sd; error of the reference matrix,
+        if a matrix was estimated; median; p, of Wilcoxon's test against the policy with the lowest mean; and effect.
 
     Examples
     --------
@@ -84,7 +83,7 @@ def _means(summary: pd.DataFrame) -> list[str]:
 
 
 def _add_reference_errors(table: pd.DataFrame, summary: pd.DataFrame) -> None:
-    """Add the column of the errors that estimated matrices cause, unless all matrices are exact."""
+    """Add a column for the errors that come from estimated matrices, unless all matrices are exact."""
     errors = summary.get(columns.REFERENCE_ERROR, pd.Series([0.0]))
     if not (errors == 0).all():
         table[REFERENCE_ERROR] = ["0" if error == 0 else _number(error, ",.1f", missing=_UNKNOWN) for error in errors]
@@ -95,7 +94,7 @@ def _number(value: float, form: str, *, before: str = "", missing: str = "") -> 
 
 
 def spread_sentence(table: pd.DataFrame) -> str:
-    """Return an explanation of the errors in a result of `policies_table` or `summary_table`."""
+    """Return sentences that explain the errors in a result of `policies_table` or `summary_table`."""
     unknown = table[REFERENCE_ERROR] == _UNKNOWN if REFERENCE_ERROR in table else pd.Series()
     explanation = (
         f" {REFERENCE_ERROR}: regret is computed from an estimated matrix; this is the part of the standard error of"
@@ -107,20 +106,20 @@ def spread_sentence(table: pd.DataFrame) -> str:
 
 
 def latex_table(frame: pd.DataFrame, *, caption: str = "", label: str = "", notes: Sequence[str] = ()) -> str:
-    r"""Return a table as LaTeX (package booktabs); text columns are left-aligned, other columns right-aligned.
+    r"""Return a table as LaTeX, for the package booktabs. Text is aligned at the left, numbers at the right.
 
     Parameters
     ----------
     frame : DataFrame
     caption, label : str
-        Caption and label of the table; if either is given, the tabular is placed in a floating ``table``.
+        The caption and the label of the table. If you give one of them, the result is a floating ``table``.
     notes : sequence of str
-        Sentences that become comments above the table.
+        Sentences that are written above the table as LaTeX comments.
 
     Returns
     -------
     str
-        LaTeX source.
+        The LaTeX source.
 
     Examples
     --------
@@ -154,7 +153,7 @@ def markdown_table(frame: pd.DataFrame) -> str:
     Parameters
     ----------
     frame : DataFrame
-        Table of strings; ``|`` and ``<`` are escaped; line breaks become spaces.
+        A table of strings. ``|`` and ``<`` are escaped, and line breaks become spaces.
 
     Examples
     --------

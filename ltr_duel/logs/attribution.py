@@ -1,7 +1,7 @@
 """Join shown lists and events: which events count, for which impression, and at which place of its list.
 
 An exposure is one display of a list. An event is a user's action on one item of the list. It may occur days later, and
-may be stored in another table. One join serves all outcomes of a log:
+may be stored in another table. One join serves all outcomes of a log (w0, w1, ...: what an event adds to each):
 
     events --w0, w1, ...--> counted --impression--> joined --> placed: row, place, owner, w0, w1, ...
                                '--user, item, time (within)--'
@@ -22,7 +22,7 @@ from ltr_duel.logs.engine import Relation, named
 from ltr_duel.logs.table import EVENT, LISTS, NO_RANKER, NO_RANKERS
 
 MICRO: Final = 1_000_000  # integer that represents a value of 1
-LARGEST: Final = "100000000000"  # value of an event; 64 bits contain millionths of the sum of 92 such values
+LARGEST: Final = "100000000000"  # largest value of an event, so that sums fit in 64 bits
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 _KIND = re.compile(r"kind = '((?:[^']|'')*)'.*", re.DOTALL)
 
@@ -111,7 +111,7 @@ class EventCounts(NamedTuple):
     loose: int  # counted events without an impression
     known: int  # counted events without an impression, but with user and item
     attributed: int  # events that belong to an exposure, counted once for each exposure
-    placed: int  # events among them that are on an item of the list
+    placed: int  # attributed events that are on an item of the list
     given: int  # events without an impression that were credited to an exposure
 
 
@@ -160,7 +160,7 @@ def attribute(
             others = ", ".join(v if v == w else f"CAST(NULL AS BIGINT) AS {v}" for v in weights)
             parts.append(f"SELECT row, place, owner, owner_name, {others} FROM late_{w}")
     each = ", ".join(f"CAST(sum({w}) AS BIGINT) AS {w}" for w in weights)
-    # DuckDB cannot spill groups with a minimum of texts, so only events that name owners have it.
+    # DuckDB cannot move groups with a minimum of texts to disk, so this column is added only if it is needed.
     strange = f"min(CASE WHEN owner = {NO_RANKER} THEN owner_name END) AS strange, " * by_event
     placed = engine.keep(
         f"""SELECT row, place, owner, {strange}{each}, count(w0) AS events FROM ({" UNION ALL ".join(parts)}) AS a

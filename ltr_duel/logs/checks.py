@@ -1,7 +1,7 @@
 """Checks of the rows and the events of a log. A check is an SQL condition that makes a row unusable, and a message.
 
-The engine finds all unusable rows in one scan, which also counts the kinds of rows. Unusable rows may be skipped, but
-an unusable event is an error. A message has the values of the first row that fails for its reason.
+One scan of the engine finds all unusable rows, and lists which rankers and methods occur in the others. Unusable rows
+may be skipped, but an unusable event is an error. A message names the first bad row, and its values.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class Check(NamedTuple):
     """A condition that makes a row unusable, and the message on such a row."""
 
     columns: str  # columns that the check reads, separated by spaces; if one is absent, the check is omitted
-    wrong: str  # SQL condition, given the columns of rows and of `Engine.measured`
-    message: str  # text with values ``{value}``, which are SQL
+    wrong: str  # SQL condition on the columns of a row, and on those that `Engine.measured` adds
+    message: str  # text of the message; SQL in braces is replaced by its value for the row
 
 
 def _outside(name: str, low: int, high: str) -> str:
@@ -83,7 +83,7 @@ class Checked(NamedTuple):
 
     kinds: list[Row]  # different combinations of rankers, method, outcome and ``given``, with ``first_line``
     equal: list[int]  # lines that repeat an earlier line with another time: the page was shown again, and counts once
-    reasons: dict[int, str]  # why a line is bad; lines with equal texts are bad for one reason
+    reasons: dict[int, str]  # for each bad line, the reason in short
     sentence: Callable[[int], str]  # returns the message on a bad line
 
     @property
@@ -97,7 +97,7 @@ class BadLines:
 
     def __init__(self, find: Callable[[int], Any], allowed: int | None) -> None:
         self._find, self._allowed = find, allowed
-        self._reasons: dict[int, str] = {}  # of each line
+        self._reasons: dict[int, str] = {}  # the reason of each bad line
         self._first: dict[str, str] = {}  # message on the first line of each reason
         self.equal = 0  # number of lines that count once with an earlier line
 
@@ -150,7 +150,7 @@ def checked(engine: Any, rows: Relation, given: str, find: Callable[[int], Any],
     coded = code_rows(engine, engine.measured(rows), checks)
     kinds = kinds_of(engine, coded, given, "code")
     bad = {row["code"] for row in kinds if row["code"] >= 0}
-    if _ZERO in checks and (zero := checks.index(_ZERO)) in bad:  # the clicks of all rows mean something else
+    if _ZERO in checks and (zero := checks.index(_ZERO)) in bad:  # then the clicks of all rows are wrong
         (row,) = engine.rows(f"SELECT min(line) AS line FROM t WHERE code = {zero}", t=coded)
         raise InputError(f"{find(row['line'])}: {_ZERO.message}")
     reasons: dict[int, str] = {}

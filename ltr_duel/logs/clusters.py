@@ -1,9 +1,9 @@
 """Means with standard errors that allow for correlated outcomes of the same user or query.
 
-A cluster has all outcomes of a user, or of a query. The mean of a pair of rankers is a ratio: the sum of its outcomes
-divided by their number. Its standard error follows from the residuals of the clusters (delta method). The residual of a
-cluster is its sum of outcomes minus its number of outcomes times the mean. For a ratio of two outcomes, the formulas
-are the same, with the outcome in the denominator in place of the number.
+A cluster is all outcomes of one user, or of one query. The mean of a pair of rankers is a ratio: the sum of its
+outcomes divided by their number. Its standard error follows from the residuals of the clusters (delta method). The
+residual of a cluster is its sum of outcomes minus its number of outcomes times the mean. For a ratio of two outcomes,
+the formulas are the same, with the outcome in the denominator in place of the number.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def naive_means(n: FloatVector, total: FloatVector, square: FloatVector) -> Mean
 def interval_ends(
     cautious: Means, confidence: float, p: FloatVector | None = None, bound: float = 1.0
 ) -> tuple[FloatVector, FloatVector]:
-    """Return the ends of Student's intervals; if p-values are given, an interval has 0 unless its p-value rejects 0."""
+    """Return the ends of Student's intervals; with p-values, an interval contains 0 unless its p-value rejects 0."""
     half = statistics.student_reach(cautious.error, cautious.freedom, confidence)
     return clipped_ends(cautious.mean, half, True if p is None else p < 1 - confidence, bound)
 

@@ -42,7 +42,7 @@ def require_columns(where: str | Path, have: Sequence[str], kind: str, context: 
         columns, them = ("columns", "columns, or map them") if len(missing) > 1 else ("column", "a column, or map it")
         lacks = f"{where} has no {columns} {errors.listed(missing)} (it has {names}): rename {them} with --source"
         raise InputError(errors.in_one_line(f"{lacks}; see docs/logs.md{_UBI * (set(have) >= _RECORDS)}"))
-    for name in {*context} - {"day", "week", *have}:  # `subgroups` makes these from times
+    for name in {*context} - {"day", "week", *have}:  # `subgroups` computes days and weeks from times
         raise InputError(errors.in_one_line(f"{where}: {errors.unknown_name('column', name, have[:_NAMED])}"))
 
 
@@ -50,7 +50,7 @@ def typed(engine: Engine, raw: str, types: dict[str, str] = LOG) -> str:
     """Return SQL that converts the columns of a query to ``types``, and adds ``fault`` if a conversion can fail."""
     kinds = {row["column_name"]: row["column_type"] for row in engine.rows(f"DESCRIBE {raw}")}
     floats = [named(name) for name, kind in kinds.items() if kind in ("DOUBLE", "FLOAT") and name in _NULLABLE]
-    if floats:  # frames store NaN for none; as text, because statistics of Parquet files let DuckDB omit isnan()
+    if floats:  # data frames store missing values as NaN; DuckDB may skip isnan() for Parquet, so compare text
         nulls = ", ".join(f"CASE WHEN {name}::VARCHAR <> 'nan' THEN {name} END AS {name}" for name in floats)
         raw = f"SELECT * REPLACE ({nulls}) FROM ({raw})"
     converted = {name: _converted(name, kinds, types) for name in kinds if name != "fault"}
@@ -61,7 +61,7 @@ def typed(engine: Engine, raw: str, types: dict[str, str] = LOG) -> str:
         faults.append(f"WHEN {text} <> '' AND {value} IS NULL THEN {_sentence(name, kinds, types)}")
     if "owners" in other and "rankers" in kinds and kinds["owners"] != "VARCHAR[]":
         faults.append(f"WHEN {_ambiguous(other['owners'], _rankers(kinds, types))} THEN {quoted(_EITHER)}")
-    if "rankers" in other:  # owners are converted by them
+    if "rankers" in other:  # the names in owners are looked up in rankers
         raw = f"SELECT *, {converted['rankers']} AS {other['rankers']} FROM ({raw})"
     chosen = [f"{other.get(name, named(name))} AS {named(name)}" for name in converted]
     if faults:
@@ -116,7 +116,7 @@ def _rankers(kinds: dict[str, str], types: dict[str, str]) -> str:
 
 def _owners(column: str, kind: str, rankers: str) -> str:
     """Return SQL that converts owners (names or positions) to positions in the list of rankers, -1 for none."""
-    if kind == "INTEGER[]":  # the type of a written log
+    if kind == "INTEGER[]":  # as in a log that this package wrote
         return column
     if kind not in ("JSON", "VARCHAR", "VARCHAR[]"):
         return f"try_cast({column} AS INTEGER[])"

@@ -119,10 +119,10 @@ def _compared(
     looks: bool,
     primary: Comparison | None,
 ) -> Comparison:
-    """Return the comparison by one outcome; beside that of the primary outcome, it has no looks and warnings.
+    """Return the comparison by one outcome.
 
-    If a policy reacts to outcomes, queries as clusters are replaced by users, or by impressions if no row has a user,
-    which are the units of the confidence sequence.
+    primary: the comparison by the first outcome; if it is given, looks and warnings are left out. In the log of a
+    policy that reacts to outcomes, clusters by query become users, or impressions if no row has a user.
     """
     outcomes, rows, creditor, facts = credited_outcome(log, outcome, rankers)
     policies, name = policies_of(log.engine, rows), outcome_name(outcome)
@@ -140,7 +140,7 @@ def _compared(
     users, forgotten = (primary.provenance["users"], 0) if primary else _users(log.engine, rows)
     own, events = (
         digest.sha256_file(path) if path and path.is_file() else "" for path in (log.path, log.loaded.events_file)
-    )  # not of a folder, several files or a table
+    )  # a folder, several files or a table have no digest
     optional = {
         "events_sha256": events, "denominator": getattr(outcome, "denominator", ""), "caution": creditor.caution,
         "policies": policies,
@@ -177,7 +177,7 @@ def _warnings(log: ClickLog, comparison: Comparison, forgotten: int) -> list[str
             units, limits = "impressions", "the results assume that impressions are independent of each other"
         reason = f"because {names} chose the rankers by earlier outcomes, so that the plain mean of a pair that was"
         warnings.append(f"the table has a confidence sequence of {units}, {reason} dropped early is biased; {limits}")
-    if forgotten:  # who get a new name if they return
+    if forgotten:  # a forgotten user who returns gets a new name
         reason = f"because the live experiment has forgotten {forgotten:,} users (live forget)"
         warnings.append(f"errors are too small if users returned, {reason}, who count as new users")
     if log.bad.equal:

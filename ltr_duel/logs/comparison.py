@@ -41,19 +41,19 @@ class Comparison:
     means: Means  # mean outcomes (from -1 to 1; for a `Ratio`, the ratio) with cluster-robust errors
     cautious: Means  # means for intervals: with an added won and lost cluster, so that no error is 0
     naive: Means  # means with errors as if all impressions were independent; NaN for a `Ratio`
-    low: FloatVector  # ends of the intervals; the intervals of all pairs hold together (Bonferroni), and
-    high: FloatVector  # an interval contains 0 unless `p_corrected` is below 1 - confidence
+    low: FloatVector  # lower ends of intervals that hold for all pairs together (Bonferroni)
+    high: FloatVector  # upper ends; an interval contains 0 unless `p_corrected` is below 1 - confidence
     p: FloatVector  # p-value of "the mean is 0": the larger one of Student's t test and the sign test of clusters
     sequences: Sequences  # sums for tests at any time; if clustered by user, of each user's first outcome only
     denominator: FloatVector  # divisor of the sum of outcomes: impressions, or the denominator of a `Ratio`
     sizes: FloatVector  # mean number of outcomes in the cluster of a random outcome
     impressions: int
-    confidence: float  # of the intervals
+    confidence: float  # confidence of the intervals
     cluster: str  # kind of cluster to which the errors are robust
     provenance: dict[str, Any]  # facts about the log, as JSON values
     looks: list[Look] = field(default_factory=list)  # development over time
     warnings: list[str] = field(default_factory=list)
-    secondary: dict[str, Comparison] = field(default_factory=dict)  # by further outcomes, which decide nothing
+    secondary: dict[str, Comparison] = field(default_factory=dict)  # results for outcomes that do not decide
     guarded: dict[str, Comparison] = field(default_factory=dict)  # comparisons by the outcomes of guardrails
     margins: dict[str, float] = field(default_factory=dict)  # largest accepted loss of each guardrail
     check: Callable[[], list[Finding]] = field(default=list)  # returns the result of `check_log` for the log
@@ -183,7 +183,7 @@ class Comparison:
         >>> compare_log(log).plot().get_ylabel()
         'mean outcome'
         """
-        from ltr_duel.logs.plots import plot_comparison  # imports matplotlib, which the numbers do not need
+        from ltr_duel.logs.plots import plot_comparison  # here, because only plots need matplotlib
 
         return plot_comparison(self, stop_at, margin, ax)
 
@@ -217,7 +217,7 @@ def compared(
     if "policies" in provenance:
         now = confidence_sequence(*sums.sequences, confidence=confidence, tests=tests)
         low, high, p = now.low, now.high, np.minimum(np.exp(-now.log_e), 1.0)
-        width = (high - low) / 2 / float(special.ndtri(1 - error / 2))  # of a normal interval of the same width
+        width = (high - low) / 2 / float(special.ndtri(1 - error / 2))  # as of a normal interval of this width
         means = cautious = Means(now.mean, width, now.n - 1)
     return Comparison(
         names, pairs, sums.wins, sums.losses, sums.ties, means, cautious, naive, low, high, p, sums.sequences, divisor,

@@ -1,8 +1,9 @@
 """Turn the clicks of a log into outcomes: which of its interleaved rankers won each impression.
 
 The page token of a row (the page as JSON, from `Page.to_json`) says how its list was made, so the comparison method can
-credit the clicks. Rows without a page token are credited in `ltr_duel.logs.outcomes`, by the owners of the documents.
-All rows of a log must have the same method and outcome rule, because outcomes of different methods cannot be added up.
+credit the clicks. Rows without a page token are credited by the owner of each document (the ranker that contributed
+it), in `ltr_duel.logs.outcomes`. All rows of a log must have the same method and outcome rule, because outcomes of
+different methods cannot be added up.
 """
 
 from __future__ import annotations
@@ -196,7 +197,7 @@ class Clicked(NamedTuple):
     owners: NDArray[np.int32]
     click_ptr: IntVector
     clicks: NDArray[np.int32]  # different positions from 1, in ascending order
-    kept: FloatVector  # (rows of the batch,) the value that the method stored with each list; (0,) if it stores none
+    kept: FloatVector  # value that the method stored with each list of the batch; empty if it stores none
 
 
 def credit_rows(method: Method, params: Any, outcome: str, lists: Lists, clicked: Clicked, rankers: int) -> FloatMatrix:

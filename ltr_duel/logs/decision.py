@@ -189,7 +189,7 @@ def pair_decisions(
 def _guardrails(comparison: Comparison, confidence: float, *, every_look: bool) -> list[Guardrail]:
     guardrails = []
     for name, other in comparison.guarded.items():
-        limits = other.intervals(confidence, 0.5, every_look=every_look).facing(comparison.signs)  # half a test
+        limits = other.intervals(confidence, 0.5, every_look=every_look).facing(comparison.signs)  # one-sided
         for k, pair in enumerate(comparison.named_pairs):
             mean, low = float(limits.mean[k]), float(min(limits.low[k], limits.mean[k]))
             ahead, behind = pair[:: comparison.signs[k]]

@@ -58,7 +58,7 @@ def describe_log(log: ClickLog) -> LogFacts:
     """
     try:
         _, rows, creditor, _ = credited(log, columns=LOG_COLUMNS)
-    except InputError:  # perhaps no line says how to credit it
+    except InputError:  # perhaps no line says which ranker gets credit
         _, rows, creditor, _ = credited(log, columns=LOG_COLUMNS, needed=False)
     columns = [name for name in LOG_COLUMNS if name in rows.columns]
     form = " ".join(f"WHEN {name} IS NOT NULL THEN '{name}'" for name in ("page", "owners") if name in columns)

@@ -23,7 +23,7 @@ import pyarrow as pa
 from ltr_duel.core import InputError, errors, host
 
 VARIABLE = "LTR_DUEL_LOGS_MEMORY"
-_MOST, _LEAST = 2_500_000_000, 256_000_000  # bytes: enough for logs of 10^8 rows; some queries fail with less
+_MOST, _LEAST = 2_500_000_000, 256_000_000  # bytes; the most is enough for 10^8 rows, some queries fail below the least
 _CELLS = re.compile(r"Error on Line: (\d+)\s.*Expected Number of Columns: (\d+) Found: (\d+)", re.DOTALL)
 _NOT_UTF8 = re.compile("unicode|utf-?8", re.IGNORECASE)
 _LOG = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ class Engine:
         self.duckdb.execute("PRAGMA disable_checkpoint_on_shutdown")
         self.duckdb.execute("PRAGMA force_compression='uncompressed'")  # tables are read only a few times
         with suppress(duckdb.Error):  # fails in notebooks without widgets
-            self.duckdb.execute("SET enable_progress_bar = false")  # shown even for `python -c`
+            self.duckdb.execute("SET enable_progress_bar = false")  # DuckDB would show it even for `python -c`
         self.duckdb.execute("SET GLOBAL TimeZone = 'UTC'")  # for times without a time zone
         weakref.finalize(self, _close, self.duckdb, self._folder)
 

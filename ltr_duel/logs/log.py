@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ltr_duel.clicks import Sessions
 
 _ITEMS = ("auto", "document", "grade")
-_ROWS = 1 << 16  # of a batch; a quarter of it with page tokens
+_ROWS = 1 << 16  # number of rows of a batch; with page tokens, a quarter of this number
 _RESERVED = re.compile(  # names of columns that are added to a log
     r"""^(row|line|origin|fault|code|length|different|owned|low|high|rank|pair|part|n|y|square|place|turn|conflict
     |number|reason|ltr[ _].*)$|["\0]""",
@@ -124,7 +124,7 @@ class ClickLog:
         self._allowed = skip_bad
         self.credit: dict[Any, Any] = {}  # results of `credited`
         self.bad = BadLines(str, skip_bad)  # the bad lines of the newest call of `rows`
-        self.kinds: list[dict[str, Any]] = []  # the kinds of the rows of the newest call of `rows`, see `Checked`
+        self.kinds: list[dict[str, Any]] = []  # `Checked.kinds` of the newest call of `rows`
 
     @property
     def outcome(self) -> Outcome:
@@ -240,7 +240,7 @@ class ClickLog:
         >>> sessions.graded, sessions.item.tolist(), sessions.click.tolist()
         (True, [0, 1], [False, True])
         """
-        from ltr_duel.clicks import Sessions  # which the other uses of a log do not need
+        from ltr_duel.clicks import Sessions  # here, because other uses of a log do not need it
 
         errors.require_one_of("kind of items", by, _ITEMS)
         batches = list(self.batches(("query", "shown", "user", "clicks", "grades")))

@@ -32,18 +32,18 @@ from ltr_duel.logs.files import (
 )
 from ltr_duel.logs.table import EVENT, EXPOSURE, LOG_COLUMNS
 
-_IDS = {"impression", "user", "query", "item", "kind", "shown", "rankers"}  # texts, even if they look like numbers
+_IDS = {"impression", "user", "query", "item", "kind", "shown", "rankers"}  # columns that stay text
 _ITEM = ("item", "position", "owner")  # columns of exposures with one row per item
 _COLUMNS = {"log": tuple(LOG_COLUMNS), "exposures": (*EXPOSURE, *_ITEM), "events": tuple(EVENT)}
 _SETTINGS = ("file", "table", "where")
 _SESSION = ": one impression is one list; is its key a session, or a user?"
-_LONGEST = 300  # characters of an engine's message
+_LONGEST = 300  # maximum number of characters of an engine's message
 _NO_OBJECT = """CASE WHEN NOT json_valid(text) THEN 'not valid JSON, or truncated'
   WHEN json_type(text) <> 'OBJECT' THEN 'not a JSON object with the columns as keys' END"""
 
 
 def sections_of(path: Path) -> dict[str, Any]:
-    """Return the sections of a mapping; of other columns than those of a log, only exposures may have some."""
+    """Return the sections of a mapping; only exposures may map further columns than those of a log."""
     try:
         sections = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -110,7 +110,7 @@ class Part:
             yield
         except Exception as error:  # each backend has its own exceptions
             at = "" if self.mapping is None else f"{self.mapping}: [{self.name}]: "
-            lines = [line.strip() for line in str(error).splitlines()]  # with an excerpt of the query
+            lines = [line.strip() for line in str(error).splitlines()]  # the error shows a part of the query
             text = " ".join(line for line in lines if line.strip("^"))[:_LONGEST]
             reason = "" if isinstance(error, InputError) else f"{self.file} cannot be read as {self.name}: "
             raise InputError(errors.in_one_line(f"{at}{reason}{text}")) from None
@@ -120,7 +120,7 @@ def select(columns: dict[str, Any], where: str, source: str) -> str:
     """Return the SQL that selects the mapped columns of a source, or all its columns if none is mapped."""
     chosen = []
     for name, value in columns.items():
-        names = f"ARRAY[{', '.join(map(quoted, value))}]" if isinstance(value, list) else value  # also in Postgres
+        names = f"ARRAY[{', '.join(map(quoted, value))}]" if isinstance(value, list) else value  # Postgres has ARRAY
         chosen.append(f"{names} AS {named(name)}")
     return f"SELECT {', '.join(chosen) or '*'} FROM {source}{f' WHERE {where}' * bool(where)}"
 
@@ -211,7 +211,7 @@ def _by_impression(columns: dict[str, Any], rows: str, header: int) -> str:
     faults = [
         f"WHEN count(DISTINCT {named(name)}) > 1 THEN {quoted(f'the rows of its items differ in {name!r}')}"
         for name in rest
-        if name != "time"  # logged one by one
+        if name != "time"  # each item may have its own time
     ]
     faults.append("WHEN count(conflict) > 0 THEN arg_min(conflict, origin)")
     chosen.append(f"CASE {' '.join(faults)} END AS fault")

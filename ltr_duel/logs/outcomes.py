@@ -1,7 +1,7 @@
-"""The outcomes of a log as a relation: one row for each impression and each pair of its rankers.
+"""The outcomes of a log as a table of the SQL engine: one row for each impression and each pair of its rankers.
 
-If a log names the owners of the documents, the SQL engine computes the outcomes. If it has page tokens, compiled code
-of the comparison methods credits the rows in batches. Outcomes are stored as integers, so that sums are exact.
+If a log names the owner of each document (the ranker that contributed it), the engine computes the outcomes. If it has
+page tokens, compiled code of the comparison methods credits the rows. Outcomes are integers, so that sums are exact.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ltr_duel.logs.table import NO_CREDIT
 
 UNIT = 1 << 30  # integer that represents the outcome 1
 _OUTCOMES = 'line BIGINT, time DOUBLE, "user" VARCHAR, query VARCHAR, pair INTEGER, y BIGINT, square BIGINT'
-_NEXT = "CAST(k.{} + 1 AS INTEGER)".format  # a cast, so that sqlglot knows an index, which Spark counts from 0
+_NEXT = "CAST(k.{} + 1 AS INTEGER)".format  # the cast tells sqlglot that this is an index (Spark counts from 0)
 _CREDITS = """list_transform(range(len(rankers)), lambda ranker:
   len(list_filter(list_distinct(clicks), lambda place: owners[place] = ranker)))"""
 _VALUES = re.compile(r"(?<!^)'[^']*'|\[.*\]|-?\d[\w.:-]*")  # values that differ between lines with the same fault
@@ -58,7 +58,7 @@ def credited(
         raise errors.unknown_name("outcome of this log", outcome, names, otherwise=how)
     number = names.index(outcome) if outcome else 0
     usual = {*Creditor.columns, "user", "query", "policy", "propensity", *log.context}
-    if not (by_kernels := _any(log, ("page",))):  # by owners: no documents, and no lists if there are events
+    if not (by_kernels := _any(log, ("page",))):  # owners suffice, so some lists need not be read
         usual -= {"shown", *["clicks"] * (log.loaded.placed is not None), *["owners"] * log.loaded.by_event}
     key = tuple(rankers), frozenset(usual.union(columns)), needed, number
     if key not in log.credit:
@@ -156,7 +156,7 @@ def _by_owners(
         columns = zip(("first", "second", "pair", "sign"), zip(*pairs, strict=True), strict=True)
         relations["p"] = engine.small(dict(columns))
         source = f"t CROSS JOIN k JOIN p ON t.rankers[{_NEXT('a')}] = p.first AND t.rankers[{_NEXT('b')}] = p.second"
-        if listed:  # once for each row, not for each pair
+        if listed:  # count the clicks of a row once, not for each pair
             relations["t"] = engine.view(f"SELECT *, {_CREDITS} AS credits FROM t", t=relations["t"])
         lead = f"t.credits[{_NEXT('a')}] - t.credits[{_NEXT('b')}]"
     if not listed:

@@ -24,7 +24,7 @@ _LIST = r"\[{0}(?:,{0})*\]".format
 _TEXT = r'"[ !#-\[\]-~]*"'
 _NAME = r'"(?:[ !#-\[\]-~]|\\["\\bfnrt]|\\u(?:[0-9a-ce-f][0-9a-f]|d[0-7])[0-9a-f]{2})*"'
 _ID = rf"(?:{_TEXT}|0|-?[1-9][0-9]{{0,17}})"
-_NUMBER = "(?:-1|0|[1-9][0-9]{0,3})"  # less than `MOST_DOCUMENTS`
+_NUMBER = "(?:-1|0|[1-9][0-9]{0,3})"  # all such numbers are less than `MOST_DOCUMENTS`
 _KEPT = r"\[(?:0\.[0-9]+)?\]"  # nothing, or one number that needs no exponent
 _TO_SHOWN = '],"shown":'
 _FORM = (
@@ -59,7 +59,7 @@ class Pages(NamedTuple):
     """Pages with the same method, outcome rule and number of rankers."""
 
     rows: IntVector  # row of each page in the batch
-    query: IntVector  # its query in the lists
+    query: IntVector  # index of the page's query in the lists
     heads: list[Head]
     lists: Lists
 

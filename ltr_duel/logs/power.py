@@ -47,8 +47,8 @@ class PairVariance(NamedTuple):
     second: str
     effect: float  # mean outcome, shrunk
     square: float  # mean squared outcome, for wins, losses and ties: the share of impressions without a tie
-    design: float = 1.0  # variance of the mean relative to independent impressions, at least 1
-    size: float = 1.0  # impressions of the pair by the user (or query) of a random impression, at least 1
+    design: float = 1.0  # design effect: variance of the mean, divided by that of independent impressions
+    size: float = 1.0  # mean number of the pair's impressions by the user (or query) of a random impression
     each: float = 1.0  # impressions of the whole log per impression of the pair
     between: bool = False  # whether some outcomes are fractional, such as credit by expectation
 
@@ -143,12 +143,12 @@ def _power_beyond(pair: PairVariance, effect: float, n: float, level: float, *, 
         return -math.inf  # even if all users agree, the sign test cannot be significant
     student = -float(special.stdtrit(max(users - 1, 0.5), float(special.ndtr(-normal)))) * math.sqrt(variance)
     signs = normal * math.sqrt(clustered + n * pair.size * effect**2) + pair.design
-    chance = n * effect**2 * (1 - 1 / pair.each)  # because the number of the pair's impressions is random
+    chance = n * effect**2 * (1 - 1 / pair.each)  # variance because the number of the pair's impressions is random
     return (n * effect - max(student, signs)) / math.sqrt(clustered + chance + 1e-300)
 
 
 def shrunk(mean: FloatVector, error: FloatVector) -> FloatVector:
-    """Return the expected effects of pairs, given their means and errors."""
+    """Return the effects of pairs, moved towards 0 to allow for chance, given their means and errors."""
     finite = np.isfinite(error)
     varies = max(0.0, float(np.mean(mean[finite] ** 2 - error[finite] ** 2))) if finite.any() else 0.0
     total = varies + np.where(finite, error, 1.0) ** 2
@@ -156,9 +156,9 @@ def shrunk(mean: FloatVector, error: FloatVector) -> FloatVector:
 
 
 def pairs_in_log(comparison: Comparison) -> list[PairVariance]:
-    """Return the numbers of a log's pairs, the largest effect first.
+    """Return for each pair of a log the numbers from which sample sizes follow, the largest effect first.
 
-    A log whose rankers were chosen by earlier outcomes is refused, because it does not represent a fixed plan.
+    The log of a policy that reacts to outcomes is refused, because such a policy does not show all pairs equally often.
     """
     if comparison.adaptive:
         names = " and ".join(comparison.provenance["policies"])
@@ -174,7 +174,7 @@ def pairs_in_log(comparison: Comparison) -> list[PairVariance]:
         design = means.error**2 * n / (naive.error**2 * (n - 1))
         upper = np.where(np.isnan(design), np.inf, design) * means.freedom / special.chdtri(means.freedom, _SURE)
         largest = np.where(size <= 1 + 1e-9, 1.0, size)
-        upper = np.clip(upper, 1.0, largest)  # of users who come once, there is nothing to estimate
+        upper = np.clip(upper, 1.0, largest)  # if all users come once, the design effect is 1
     effects = shrunk(comparison.cautious.mean, comparison.cautious.error)
     columns = effects, np.minimum(square, 1.0), upper, np.maximum(size, upper), comparison.impressions / n
     between = comparison.sequences.others > 0
@@ -182,7 +182,7 @@ def pairs_in_log(comparison: Comparison) -> list[PairVariance]:
 
 
 def pairs_in_matrix(matrix: PreferenceMatrix) -> list[PairVariance]:
-    """Return the numbers of pairs of preferences estimated without variance reduction, the largest effect first."""
+    """Return the numbers for sample sizes of each pair of a matrix estimated without variance reduction."""
     first, second = np.triu_indices(len(matrix), 1)
     n, error = matrix.comparisons[first, second], 2 * matrix.standard_error[first, second]
     mean, one = 2 * matrix.p[first, second] - 1, np.ones(len(first))
@@ -193,7 +193,7 @@ def pairs_in_matrix(matrix: PreferenceMatrix) -> list[PairVariance]:
 
 
 def _largest_first(names: Sequence[tuple[str, str]], *columns: Any, usable: Any) -> list[PairVariance]:
-    """Return the pairs that are usable; ``columns`` are the fields of `PairVariance` after the names."""
+    """Return the usable pairs; ``columns`` are the fields of `PairVariance` after the names."""
     fields = ([*names[k], *(column[k].item() for column in columns)] for k in np.flatnonzero(usable).tolist())
     pairs = list(map(PairVariance._make, fields))
     if not pairs:

@@ -43,7 +43,7 @@ from ltr_duel.logs.sums import Sequences
 TUNED_AT = 1000.0  # intervals are narrowest when the sum of squared deviations is about this large
 _LONGEST = 1e6  # a pair that needs more than this multiple of the log's length counts as never decided
 _HALVINGS = 50
-_SHARES = 0.49 * 1.08 ** -np.arange(110.0)[::-1]  # from 1e-4 to 0.49
+_SHARES = 0.49 * 1.08 ** -np.arange(110.0)[::-1]  # shares of the capital, from 1e-4 to 0.49
 _PSI = (-np.log1p(-2 * _SHARES) - 2 * _SHARES) / 4
 _RHO = 4.0 ** np.arange(11)  # values of rho; together they have half of the weight
 _LOG_WEIGHT = np.log(np.append(np.full(len(_RHO), 0.5 / len(_RHO)), 0.5))
@@ -197,7 +197,7 @@ def _log_e(square: FloatVector, variance: FloatVector, alpha: float) -> FloatVec
 def _components(variance: ArrayLike, alpha: float) -> tuple[FloatMatrix, FloatMatrix]:
     """Return the logarithm of each term of the e-value as a line in S^2 / V: its constant and its slope."""
     log = -2 * np.log(alpha)
-    narrowest = TUNED_AT / (log + np.log(1 + log))  # about the rho whose boundary is the narrowest at this variance
+    narrowest = TUNED_AT / (log + np.log(1 + log))  # rho with about the narrowest intervals at V = TUNED_AT
     ratio = np.asarray(variance, np.float64)[..., None] / np.append(_RHO, narrowest)
     return _LOG_WEIGHT - np.log1p(ratio) / 2, ratio / (1 + ratio) / 2
 

@@ -28,14 +28,14 @@ from ltr_duel.logs.table import LISTS
 _STEPS = 240  # number of time steps in which gaps are measured
 _BLOCKS = 10  # number of blocks of time between which shares are compared
 _POSITIONS = range(1, 11)  # positions whose owners are used
-_HEAVY = 0.02  # share of the impressions up to which a user is usual, however many users there are
+_HEAVY = 0.02  # a user with at most this share of the impressions is usual in any log
 _ROBOT, _CLICKED = 50, 0.95  # minimum number of lists of a robot; minimum share of its lists with a click
 _UNUSUAL = 4.0  # standard deviations by which a robot clicks more often than other users
 _ONE_OWNER = 0.75  # usual maximum share of lists of one ranker only
 _EACH = 20  # minimum number of lists per ranker for a test of position 1 of three or more rankers
 _LONELY = 1e-6  # probability that uniform traffic has a gap longer than a quarter of the limit
 _OUTSIDE = 0.2  # usual maximum share of events on items outside the list, such as advertisements
-_MANY = 100  # number of impressions of which some are usually without events
+_MANY = 100  # so many impressions usually include some without events
 _UNMATCHED = 0.5  # usual maximum share of events without an impression that match no exposure
 _NO_OWNERS = "these checks require the column 'owners' for all shown documents"
 Set = tuple[str, ...]  # a set of rankers, sorted
@@ -142,7 +142,7 @@ def _users(log: ClickLog, rows: Relation, facts: dict[str, Any]) -> Iterator[Fin
     mean = others @ rate / max(others.sum(), 1)
     chance = max(mean * (1 - mean), 1e-9)
     between = max(others @ ((rate - mean) ** 2 - chance / lists) / max(others @ (1 - 1 / lists), 1e-9), 0.0)
-    unusual = rate - mean > _UNUSUAL * np.sqrt(between + chance / lists)  # unlike a user with easy queries
+    unusual = rate - mean > _UNUSUAL * np.sqrt(between + chance / lists)  # a user with easy queries is not unusual
     often &= unusual & others.any()
     robots, theirs = int(users[often].sum()), int((lists * users)[often].sum())
     sentence = f"{several(robots, 'user')} with {_ROBOT} or more lists clicked on nearly all of {theirs:,} lists"
@@ -175,7 +175,7 @@ def _rankers(log: ClickLog, rows: Relation, facts: dict[str, Any], planned: str)
     else:
         p = unchanged(_frequencies(engine, lists, members, ", block"))
         yield tested("pairs over time", p, f"shares of {name}, by tenths of the time")
-    if "owners" in rows.columns and "owners" in log.table.columns:  # owners of all documents
+    if "owners" in rows.columns and "owners" in log.table.columns:  # the log has the owners of all documents
         yield from _owners(_ownership(engine, lists), members)
     else:
         yield not_checked("owners of position 1, interleaved lists", _NO_OWNERS)
@@ -268,7 +268,7 @@ def _events(log: ClickLog, rows: Relation) -> Iterator[Finding]:
     if timed["n"]:
         later = f"count(CASE WHEN time > {timed['last']!r} THEN 1 END) AS later"
         shown, late = engine.rows(f"SELECT count(*) AS n, {later} FROM t", t=rows)[0].values()
-        usual = max(RATE, -np.log(ERROR) / timed["n"])  # rarely exceeded if events are spread like exposures
+        usual = max(RATE, -np.log(ERROR) / timed["n"])  # rarely exceeded if events and exposures spread alike
         sentence = f"{late:,} of {shown:,} exposures are later than the last event"
         yield limited("events to come", late / max(shown, 1), usual, sentence)
     sql = """SELECT (SELECT count(impression) FROM events) AS total, count(e.impression) AS lost,

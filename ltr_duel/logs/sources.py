@@ -34,7 +34,7 @@ class Loaded(NamedTuple):
     impressions: Relation
     find_origin: Callable[[Any], Position]  # returns the file and row of an ``origin``
     strange: Sequence[str] = ()  # columns that are not read
-    events: Relation | None = None  # if the log has exposures and events
+    events: Relation | None = None  # the events, if the log has exposures and events
     placed: Relation | None = None  # result of `attribute`; the impressions themselves then have no clicks
     counts: EventCounts | None = None
     checked: Checked | None = None  # result of the checks, if all columns were checked when the log was loaded

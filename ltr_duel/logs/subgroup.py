@@ -27,7 +27,7 @@ from ltr_duel.logs.table import LOG_COLUMNS
 DAY = 86_400
 DATED = {"day": 1, "week": 7}
 _MOST = 20  # maximum number of parts if a log is divided by a column; the last part contains all rare values
-_LEVEL = 0.05  # level of the test of interaction
+_LEVEL = 0.05  # level of the test whether parts differ
 _FEWEST = 5.0  # minimum degrees of freedom of a part in this test
 
 

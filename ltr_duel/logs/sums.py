@@ -22,8 +22,8 @@ _SUMS = f"""
   count(CASE WHEN y > 0 THEN 1 END) AS won, count(CASE WHEN y < 0 THEN 1 END) AS lost,
   count(CASE WHEN y = {UNIT} THEN 1 END) AS ones, count(CASE WHEN y = -{UNIT} THEN 1 END) AS minus,
   count(CASE WHEN y = 0 THEN 1 END) AS ties"""
-# Time and line in a number of fixed size, because engines cannot spill groups with a minimum of lists or texts. Times
-# are exact: a double from 1e9 to 2e9 is a multiple of 2^-22 seconds. The constant makes earlier times positive.
+# One number for time and line. It has a fixed size, so that engines can move its groups to disk. Times are exact: a
+# double from 1e9 to 2e9 is a multiple of 2^-22 seconds. The constant makes earlier times positive.
 _ORDER = f"(CAST(floor(coalesce(time, 0) * {2**22}) AS DECIMAL(38, 0)) + {10**17}) * {10**11} + line"
 
 
@@ -162,9 +162,8 @@ class Course(NamedTuple):
 def pair_sums(engine: Any, outcomes: Any, by: Grouping, step: float = 0.0) -> tuple[PairSums, Course, Course]:
     """Return the sums of outcomes, and how they develop in periods of ``step`` seconds (0: one period).
 
-    There are two developments. The first has all outcomes. The second has only the first outcome of each user if
-    clusters are users, and else also has all outcomes. For a ratio of two outcomes, the relation has a column
-    ``weight``, and the size of a cluster is the sum of its weights.
+    Two developments are returned: of all outcomes, and of each user's first outcome (if clusters are not users, also of
+    all outcomes). For a ratio, outcomes have a column ``weight``, whose sum is the size of a cluster.
     """
     ratio, clusters = "weight" in outcomes.columns, None
     period = f"CAST(floor(time / {step!r}) AS BIGINT)" if step else "CAST(0 AS BIGINT)"

@@ -56,7 +56,7 @@ LEGAL: Final = {  # valid values of a column, for messages
     "dwell": "a number of seconds",
 }
 MILLISECONDS: Final = 1e11  # larger times are in milliseconds; seconds reach this number in the year 5138
-FIRST_HOUR: Final = 3600.0  # a log whose times count from 0 has no dates
+FIRST_HOUR: Final = 3600.0  # if the first time is below this, times count from 0 and are no dates
 EARLIEST: Final = 631_152_000.0  # 1990; earlier dates are times in another unit
 LATEST: Final = 4_102_444_800.0  # 2100
 NO_RANKER: Final = -2  # number of an owner that is not a ranker of the row

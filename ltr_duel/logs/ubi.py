@@ -18,7 +18,7 @@ from ltr_duel.logs.engine import Engine, named, quoted
 from ltr_duel.logs.table import EVENT
 
 _TEXTS = ("page", "method", "outcome", "policy")
-_LISTS = ("rankers", "owners", "propensity")  # as JSON
+_LISTS = ("rankers", "owners", "propensity")  # columns that are read as JSON
 _USER = "coalesce(nullif(json ->> '$.user_id', ''), json ->> '$.client_id')"
 _EVENTS = f"""CREATE TABLE all_events AS SELECT line, (json ->> '$.query_id') AS impression, {_USER} AS user,
   (json ->> '$.application') AS application, (json ->> '$.action_name') AS kind, (json ->> '$.timestamp') AS time,

@@ -29,7 +29,7 @@ class Warehouse:
             import ibis
         except ImportError:
             raise InputError(_EXTRA) from None
-        self.name = re.sub(r"//[^/@]*@", "//", url) if isinstance(url, str) else url.name  # without a password
+        self.name = re.sub(r"//[^/@]*@", "//", url) if isinstance(url, str) else url.name  # the name has no password
         try:
             self.backend: Any = ibis.connect(url) if isinstance(url, str) else url
         except Exception as error:  # each backend has its own exceptions
@@ -62,7 +62,7 @@ class Warehouse:
         with self._guarded():
             return self.sql(with_relations(text, relations, ""))
 
-    keep = view  # nothing is written
+    keep = view  # nothing is stored, because the database is only read
 
     def query(self, sql: str, **relations: Relation) -> Any:
         """Return the result of SQL (of DuckDB) as an Arrow table."""

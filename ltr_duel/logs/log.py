@@ -48,7 +48,7 @@ class ClickLog:
         The log, with the columns of `LOG_COLUMNS`: a file, a folder, a glob pattern, or a table in memory (a frame of
         pandas, polars or Arrow, or an Ibis table). Files are JSON lines, CSV (both may end in ``.gz``), Parquet, or
         records of User Behavior Insights. With ``events`` or ``source``, rows are exposures (shown lists), as Parquet,
-        CSV or JSON. With ``connect``, give the name of a table. By default, the file or table is that in ``source``.
+        CSV or JSON. With ``connect``, give the name of a table. By default, ``source`` names the file or table.
     format : {"", "jsonl", "csv", "parquet", "ubi"}
         Format of the files. By default, it follows from their suffix.
     skip_bad : int or None
@@ -60,9 +60,9 @@ class ClickLog:
     connect : str, optional
         URL of the database with the tables, for a backend of Ibis (extra ``warehouse``).
     outcome : str, Outcome, or a sequence of them
-        What decides an impression. With ``click`` or another kind of event, the ranker with more documents that
-        got one wins. With ``value``, the ranker with the larger sum of values wins. With ``dwell>=30``, only clicks of
-        at least 30 seconds count. An `Outcome` is any other rule. The first of several outcomes is the primary one.
+        What decides an impression. With ``click`` or another kind of event, the ranker with more documents with such an
+        event wins. With ``value``, the ranker with the larger sum of values wins. With ``dwell>=30``, only clicks of at
+        least 30 seconds count. An `Outcome` is any other rule. The first of several outcomes is the primary one.
     within : str
         For events without an impression: how old the exposure may be, such as ``7d``. The event is credited to the last
         exposure of the same user and item. By default, such events do not count.
@@ -159,7 +159,7 @@ class ClickLog:
         return Position("data frame", f"row {at.row}") if self._frame else at
 
     def limited(self, window: float) -> ClickLog:
-        """Return the log with events counted only in ``window`` seconds after their exposure; see `Outcome`."""
+        """Return the log in which events count only until ``window`` seconds after their exposure; see `Outcome`."""
         if self.outcome.window == window:
             return self
         log = copy(self)
@@ -194,7 +194,7 @@ class ClickLog:
         return without(self.engine, table, lines)
 
     def facts(self, rows: Relation) -> dict[str, Any]:
-        """Return facts of rows: how many there are, how many have a user, whether any has a click, and so on."""
+        """Return facts about rows: how many there are, how many have a user, whether any has a click, and so on."""
         clicked = "max(CASE WHEN array_length(clicks) > 0 THEN 1 ELSE 0 END)" if "clicks" in rows.columns else "0"
         sql = f"""SELECT count(*) AS n, {'count("user")' if "user" in rows.columns else "0"} AS named,
           {clicked} AS clicked, min(time) AS first, max(time) AS last, count(DISTINCT query) AS queries FROM t"""
@@ -207,7 +207,7 @@ class ClickLog:
         yield from self.stream(self.rows(columns))
 
     def stream(self, rows: Relation) -> Iterator[Impressions]:
-        """Yield rows that `rows` returned in batches, as `batches` does."""
+        """Yield the rows of a relation in batches, as `batches` does."""
         names = [name for name in LOG_COLUMNS if name in rows.columns]
         sql = f"SELECT {', '.join(map(named, names))}, line FROM t"
         if self.bad.count or self.bad.equal or self.loaded.placed is not None:  # a join does not keep the order

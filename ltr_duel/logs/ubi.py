@@ -6,7 +6,7 @@ action ``impression``, in the order of their positions. Positions (ordinals) cou
 that an application has in its events ``impression``.
 
 The field ``query_attributes`` has the interleaved rankers, either as ``page`` (a page token) or as ``rankers`` and
-``owners``, and other columns of a log. If there are no owners, the field ``search_config`` of an event is its ranker.
+``owners``, and other columns of a log. Without owners, the field ``search_config`` of an event is its item's ranker.
 """
 
 from __future__ import annotations

@@ -223,7 +223,7 @@ class Learner:
     def _version(self) -> str:
         """What determines the policy's choices: its name, parameters and numbers version."""
         parameters = ", ".join(f"{name}={value}" for name, value in self._params._asdict().items())
-        return f"policy '{self._policy.name}' ({parameters or 'no parameters'}; numbers version {self._policy.numbers})"
+        return f"policy '{self._policy.name}' ({parameters or 'no parameters'}; version {self._policy.version})"
 
     def _choose(self, state: Any, t: int, rng: Generator) -> Arms:
         if self._pairs:

@@ -78,7 +78,7 @@ class Policy(components.Component):
         False for functions that numba cannot compile; the loop then runs as plain Python, some 500 times slower.
     for_sets : str
         Name of the policy that replaces this policy if sets of arms can be compared.
-    numbers : int
+    version : int
         Version number, raised when a given seed and given outcomes lead to other choices than before (see
         `ltr_duel.core.digest`).
 
@@ -108,7 +108,7 @@ class Policy(components.Component):
     adaptive: bool = True
     compiled: bool = True
     for_sets: str = ""
-    numbers: int = 1
+    version: int = 1
 
     @functools.cached_property
     def feedback(self) -> Literal["duel", "slate"]:
@@ -219,7 +219,7 @@ def marked(label: str) -> str:
     return f"{label} ({', '.join(remarks)})" if remarks else label
 
 
-def register(page: str, *, name: str = "", prefix: str = "", **given: Any) -> Policy:
+def register(module: str, *, name: str = "", prefix: str = "", **facts: Any) -> Policy:
     """Register the policy that a module defines, under a name.
 
     The parts are found by their names in the module: ``Params``, ``State``, ``init``, ``select``, ``update``,
@@ -227,14 +227,14 @@ def register(page: str, *, name: str = "", prefix: str = "", **given: Any) -> Po
 
     Parameters
     ----------
-    page : str
+    module : str
         The name of the module, usually ``__name__``.
     name : str
         The name that users type; by default the name of the file.
     prefix : str
         For a module of several policies: ``"pac"`` selects ``PacState`` and ``pac_init`` if they exist, and otherwise
         ``State`` and ``init``.
-    **given
+    **facts
         The other parameters of `Policy`: ``assumes``, ``regret``, ``cost``, ``cite``, ``where``, ``limits`` ... A part
         that is passed here, for example a function of another module, is not looked up.
 
@@ -253,16 +253,16 @@ def register(page: str, *, name: str = "", prefix: str = "", **given: Any) -> Po
     'ltr_duel.bandits.policies.rucb'
     >>> POLICIES.remove("copy")
     """
-    defined = vars(importlib.import_module(page))
+    defined = vars(importlib.import_module(module))
     name = name or Path(defined.get("__file__", "")).stem
     if not name:
         raise PolicyError("a policy that is not defined in a file needs a name: register(__name__, name=...)")
     parts: dict[str, Any] = {"params": NoParams}
     for kind in ("Params", "State", "init", "select", "update", "recommend", "idle_until"):
         own = f"{prefix.capitalize()}{kind}" if kind[0].isupper() else f"{prefix}_{kind}"
-        part = given.get(kind.lower()) or (prefix and defined.get(own)) or defined.get(kind)
+        part = facts.get(kind.lower()) or (prefix and defined.get(own)) or defined.get(kind)
         if part is not None:
             parts[kind.lower()] = part
         elif kind not in ("Params", "idle_until"):
-            raise PolicyError(f"policy '{name}': there is no '{kind}' in {defined.get('__file__', page)}")
-    return POLICIES.add(Policy(name=name, **(parts | given)))
+            raise PolicyError(f"policy '{name}': there is no '{kind}' in {defined.get('__file__', module)}")
+    return POLICIES.add(Policy(name=name, **(parts | facts)))

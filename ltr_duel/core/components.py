@@ -247,7 +247,7 @@ class Registry(Generic[Item]):
 REGISTRIES: list[Registry[Any]] = []
 
 
-def page_parts(page: str, names: Iterable[str]) -> dict[str, Any]:
+def module_parts(module: str, names: Iterable[str]) -> dict[str, Any]:
     """Return a module's definitions of the given names, and the stem of its file name under the key ``name``."""
-    defined = vars(sys.modules[page])
+    defined = vars(sys.modules[module])
     return {"name": Path(defined.get("__file__", "")).stem} | {name: defined[name] for name in names if name in defined}

@@ -16,7 +16,7 @@ __all__ = [
     "compare_log",
     "decide",
     "describe_log",
-    "plan_impressions",
+    "required_impressions",
     "simulate_log",
     "subgroups",
     "write_log",

@@ -90,18 +90,18 @@ class Outcome:
         return f"CASE WHEN {self.counts} AND abs({self.value}) <= {LARGEST} THEN {rounded} END"
 
 
-def outcome_of(given: str | Outcome, within: str = "") -> Outcome:
+def outcome_of(outcome: str | Outcome, within: str = "") -> Outcome:
     """Return an outcome: ``click`` or another kind of event, ``value``, or ``dwell>=30``, written as text."""
-    if isinstance(given, Outcome):
-        return given
-    if match := re.fullmatch(r"dwell>=(\d+\.?\d*)", given.replace(" ", "")):
-        return Outcome(given, f"kind = 'click' AND dwell >= {float(match[1])}", "", within)
-    if not given or re.search(r"[<>=]", given):
-        raise InputError(f"'{given}' is not an outcome: give click or another kind of event, value, or dwell>=30")
-    if given == "value":
-        return Outcome(given, "value IS NOT NULL", "value", within)
-    kind = given.replace("'", "''")
-    return Outcome(given, f"kind = '{kind}'", "", within)
+    if isinstance(outcome, Outcome):
+        return outcome
+    if match := re.fullmatch(r"dwell>=(\d+\.?\d*)", outcome.replace(" ", "")):
+        return Outcome(outcome, f"kind = 'click' AND dwell >= {float(match[1])}", "", within)
+    if not outcome or re.search(r"[<>=]", outcome):
+        raise InputError(f"'{outcome}' is not an outcome: give click or another kind of event, value, or dwell>=30")
+    if outcome == "value":
+        return Outcome(outcome, "value IS NOT NULL", "value", within)
+    kind = outcome.replace("'", "''")
+    return Outcome(outcome, f"kind = '{kind}'", "", within)
 
 
 class EventCounts(NamedTuple):

@@ -163,9 +163,9 @@ def checked(engine: Any, rows: Relation, given: str, find: Callable[[int], Any],
         row = engine.query(f"SELECT * FROM t WHERE line = {line}", t=coded)
         if line not in first:
             return message(row, checks[row["code"][0].as_py()].message)
-        here, before = find(line), find(first[line])
+        place, before = find(line), find(first[line])
         where = f"line {before.row}" if isinstance(before.row, int) else before.row
-        return f"impression '{row['impression'][0]}' repeats {where if before.file == here.file else before}{_AGAIN}"
+        return f"impression '{row['impression'][0]}' repeats {where if before.file == place.file else before}{_AGAIN}"
 
     sound = [row for row in kinds if row["code"] < 0]
     return Checked(sound, equal, dict.fromkeys(first, _REPEATED) | reasons, sentence)

@@ -53,8 +53,8 @@ def typed(engine: Engine, raw: str, types: dict[str, str] = LOG) -> str:
     if floats:  # frames store NaN for none; as text, because statistics of Parquet files let DuckDB omit isnan()
         nulls = ", ".join(f"CASE WHEN {name}::VARCHAR <> 'nan' THEN {name} END AS {name}" for name in floats)
         raw = f"SELECT * REPLACE ({nulls}) FROM ({raw})"
-    made = {name: _converted(name, kinds, types) for name in kinds if name != "fault"}
-    other = {name: named(f"ltr {name}") for name, value in made.items() if value != named(name)}
+    converted = {name: _converted(name, kinds, types) for name in kinds if name != "fault"}
+    other = {name: named(f"ltr {name}") for name, value in converted.items() if value != named(name)}
     faults = ["WHEN fault IS NOT NULL THEN fault"] if "fault" in kinds else []
     for name, value in other.items():
         text = _text(named(name), kinds[name])
@@ -62,11 +62,11 @@ def typed(engine: Engine, raw: str, types: dict[str, str] = LOG) -> str:
     if "owners" in other and "rankers" in kinds and kinds["owners"] != "VARCHAR[]":
         faults.append(f"WHEN {_ambiguous(other['owners'], _rankers(kinds, types))} THEN {quoted(_EITHER)}")
     if "rankers" in other:  # owners are converted by them
-        raw = f"SELECT *, {made['rankers']} AS {other['rankers']} FROM ({raw})"
-    chosen = [f"{other.get(name, named(name))} AS {named(name)}" for name in made]
+        raw = f"SELECT *, {converted['rankers']} AS {other['rankers']} FROM ({raw})"
+    chosen = [f"{other.get(name, named(name))} AS {named(name)}" for name in converted]
     if faults:
         chosen.append(f"CASE {' '.join(faults)} END AS fault")
-    once = ", ".join(["*", *(f"{made[name]} AS {value}" for name, value in other.items() if name != "rankers")])
+    once = ", ".join(["*", *(f"{converted[name]} AS {value}" for name, value in other.items() if name != "rankers")])
     return f"SELECT {', '.join(chosen)} FROM (SELECT {once} FROM ({raw}))"
 
 
@@ -128,8 +128,8 @@ def _owners(column: str, kind: str, rankers: str) -> str:
         number = "CASE WHEN json_type(e) <> 'DOUBLE' THEN try_cast(e AS INTEGER) END"
         index = f"CASE WHEN json_type(e) = 'VARCHAR' THEN {index} ELSE coalesce({number}, {NO_RANKER}) END"
     entries = _entries(column, kind)
-    made = f"list_transform({entries}, lambda e: CASE WHEN coalesce({name}, '') = '' THEN -1 ELSE {index} END)"
-    return f"CASE WHEN NOT list_contains({made}, {NO_RANKER}) THEN {made}::INTEGER[] END"
+    positions = f"list_transform({entries}, lambda e: CASE WHEN coalesce({name}, '') = '' THEN -1 ELSE {index} END)"
+    return f"CASE WHEN NOT list_contains({positions}, {NO_RANKER}) THEN {positions}::INTEGER[] END"
 
 
 def _entries(column: str, kind: str) -> str:

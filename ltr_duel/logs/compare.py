@@ -19,9 +19,8 @@ from ltr_duel.core import InputError, digest, errors, progress
 from ltr_duel.logs.comparison import Comparison, compared
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.looks import drift_notes, looks_of, step_of
-from ltr_duel.logs.lost_events import event_notes
 from ltr_duel.logs.outcomes import AnyOutcome, Ratio, credited_outcome, outcome_name, ratio_in, single_outcomes
-from ltr_duel.logs.soundness import check_log, policies_of
+from ltr_duel.logs.soundness import check_log, event_notes, policies_of
 from ltr_duel.logs.sums import CLUSTERS, Grouping, pair_sums
 
 _FORGOTTEN = "forgotten-"  # prefix of the names that `ltr_duel.live` gives to forgotten users
@@ -174,20 +173,20 @@ def _users(engine: Any, rows: Any) -> tuple[int, int]:
 
 def _warnings(log: ClickLog, comparison: Comparison, forgotten: int) -> list[str]:
     """Return warnings about the validity of the errors."""
-    warnings, cluster, about = list[str](), comparison.cluster, comparison.provenance
+    warnings, cluster, provenance = list[str](), comparison.cluster, comparison.provenance
     if comparison.adaptive:
-        names = " and ".join(f"'{name}'" for name in about["policies"])
-        what, holds = "users' first impressions", "if users return, the results are approximate"
+        names = " and ".join(f"'{name}'" for name in provenance["policies"])
+        units, limits = "users' first impressions", "if users return, the results are approximate"
         if cluster == "impression":
-            what, holds = "impressions", "the results assume that impressions are independent of each other"
+            units, limits = "impressions", "the results assume that impressions are independent of each other"
         reason = f"because {names} chose the rankers by earlier outcomes, so that the plain mean of a pair that was"
-        warnings.append(f"the table has a confidence sequence of {what}, {reason} dropped early is biased; {holds}")
+        warnings.append(f"the table has a confidence sequence of {units}, {reason} dropped early is biased; {limits}")
     if forgotten:  # who get a new name if they return
         reason = f"because the live experiment has forgotten {forgotten:,} users (live forget)"
         warnings.append(f"errors are too small if users returned, {reason}, who count as new users")
     if log.bad.equal:
         warnings.append(f"{log.bad.equal:,} rows equal an earlier row of their impression, and count once")
-    if not about["users"]:
+    if not provenance["users"]:
         how = "no impression has a 'user' (a column, or user = ... in a mapping)"
         warnings.append(f"{how}: if users return, the errors are too small")
     fewest = comparison.means.freedom.min()

@@ -132,11 +132,11 @@ class Engine:
 
     def measured(self, rows: Relation) -> Relation:
         """Add numbers of the lists of each row: ``length``, ``different`` (documents), ``owned``, ``low``, ``high``."""
-        made = {"length": "len(shown)", "different": "list_unique(shown)"} if "shown" in rows.columns else {}
+        numbers = {"length": "len(shown)", "different": "list_unique(shown)"} if "shown" in rows.columns else {}
         if "owners" in rows.columns:
-            made |= {"owned": "len(owners)", "low": "list_min(owners)", "high": "list_max(owners)"}
-        made = {"length": made.get("owned", "NULL")} | made
-        chosen = ", ".join(["*", *(f"{sql} AS {name}" for name, sql in made.items())])
+            numbers |= {"owned": "len(owners)", "low": "list_min(owners)", "high": "list_max(owners)"}
+        numbers = {"length": numbers.get("owned", "NULL")} | numbers
+        chosen = ", ".join(["*", *(f"{sql} AS {name}" for name, sql in numbers.items())])
         return self.view(f"SELECT {chosen} FROM t", t=rows)
 
 

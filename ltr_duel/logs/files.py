@@ -111,17 +111,17 @@ def _first_line(path: Path) -> str:
 
 def files_of(path: str | Path) -> tuple[Path, ...]:
     """Return a given file, the logs below a folder, or files that match a pattern; sorted, with day2 before day10."""
-    given = Path(path)
-    if given.is_file():
-        return (given,)
-    if given.is_dir():
-        logs = (file for file in given.rglob("*") if suffix_of(file) in _SUFFIX and file.name[0] not in "._")
+    place = Path(path)
+    if place.is_file():
+        return (place,)
+    if place.is_dir():
+        logs = (file for file in place.rglob("*") if suffix_of(file) in _SUFFIX and file.name[0] not in "._")
     else:
-        logs = Path(given.anchor).glob(str(given.relative_to(given.anchor)))
+        logs = Path(place.anchor).glob(str(place.relative_to(place.anchor)))
     files = [file for file in logs if file.is_file()]
     if not files:
-        what = f"no {', '.join(sorted(_SUFFIX))} file in this folder" if given.is_dir() else "no such file"
-        raise InputError(f"{path}: {what}; see 'ltr-duel logs --help' for the format of click logs")
+        lack = f"no {', '.join(sorted(_SUFFIX))} file in this folder" if place.is_dir() else "no such file"
+        raise InputError(f"{path}: {lack}; see 'ltr-duel logs --help' for the format of click logs")
     return tuple(sorted(files, key=_natural))
 
 

@@ -107,8 +107,8 @@ class ClickLog:
             raise InputError(
                 f"events are a path, not a value of type {type(events).__name__}: store exposures and events as Parquet"
             )
-        given = [outcome] if isinstance(outcome, str | Outcome) else outcome
-        self.outcomes = tuple(outcome_of(name, within) for name in given)
+        names = [outcome] if isinstance(outcome, str | Outcome) else outcome
+        self.outcomes = tuple(outcome_of(name, within) for name in names)
         self.context = tuple(name for name in context if name not in LOG_COLUMNS)
         for name in self.context:
             if _RESERVED.search(name.lower()) or name.lower() in (*LOG_COLUMNS, *EVENT):

@@ -111,8 +111,8 @@ class Part:
             at = "" if self.mapping is None else f"{self.mapping}: [{self.name}]: "
             lines = [line.strip() for line in str(error).splitlines()]  # with an excerpt of the query
             text = " ".join(line for line in lines if line.strip("^"))[:_LONGEST]
-            what = "" if isinstance(error, InputError) else f"{self.file} cannot be read as {self.name}: "
-            raise InputError(errors.in_one_line(f"{at}{what}{text}")) from None
+            reason = "" if isinstance(error, InputError) else f"{self.file} cannot be read as {self.name}: "
+            raise InputError(errors.in_one_line(f"{at}{reason}{text}")) from None
 
 
 def select(columns: dict[str, Any], where: str, source: str) -> str:
@@ -201,8 +201,8 @@ def _by_impression(columns: dict[str, Any], rows: str, header: int) -> str:
         f", same_place AS (PARTITION BY impression, {place} ORDER BY origin)"
     )
     chosen = [
-        f"list({name} ORDER BY ltr_place, origin) FILTER (turn = 1 AND {item} IS NOT NULL) AS {made}"
-        for name, made in (("item", "shown"), ("owner", "owners"))
+        f"list({name} ORDER BY ltr_place, origin) FILTER (turn = 1 AND {item} IS NOT NULL) AS {column}"
+        for name, column in (("item", "shown"), ("owner", "owners"))
         if name in columns
     ]
     rest = [name for name in columns if name not in ("impression", *_ITEM)]

@@ -98,7 +98,7 @@ def read_tokens(tokens: Any, shown: Any, numbers: IntVector, owners: Any, kept: 
     heads = column["head"].dictionary_encode()
     contents, code = [read_head(text) for text in heads.dictionary.to_pylist()], heads.indices.to_numpy()
     kinds = [head and (head.method, head.outcome, len(head.rankers), head.keeps) for head in contents]
-    found, row, start = [], column["row"].to_numpy(), ragged(shown)[1]
+    pages, row, start = [], column["row"].to_numpy(), ragged(shown)[1]
     for kind in dict.fromkeys(filter(None, kinds)):
         *_, rankers, keeps = kind
         members = [k for k, other in enumerate(kinds) if other == kind]
@@ -112,8 +112,8 @@ def read_tokens(tokens: Any, shown: Any, numbers: IntVector, owners: Any, kept: 
         if keeps:
             kept[row[at]] = values[stored[at]]
         if len(at):
-            found.append(Pages(row[at], query, [head for k in code[at] if (head := contents[k])], lists))
-    return found
+            pages.append(Pages(row[at], query, [head for k in code[at] if (head := contents[k])], lists))
+    return pages
 
 
 @lru_cache(_REMEMBERED)

@@ -25,12 +25,12 @@ from ltr_duel.logs.comparison import Comparison
 from ltr_duel.logs.sequential import normal_boundary
 from ltr_duel.preferences import PreferenceMatrix
 
-FEWEST = 40.0  # effective number of users below which a plan is a lower limit
+FEWEST = 40.0  # effective number of users below which a sample size is a lower limit
 _SURE = 0.8  # confidence of the upper bound of the design effect
 
 
 class PairVariance(NamedTuple):
-    """The numbers of a pair from which plans follow.
+    """The numbers of a pair from which sample sizes follow.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class PairVariance(NamedTuple):
         return max(self.square**0.5 if self.between else self.square, abs(self.effect))
 
 
-class ImpressionPlan(NamedTuple):
+class SampleSize(NamedTuple):
     """Impressions of the whole log, over all pairs, that detect one effect of one pair."""
 
     effect: float
@@ -62,9 +62,9 @@ class ImpressionPlan(NamedTuple):
     few_users: bool = False  # whether there are too few users for the closed form, so that the numbers are lower limits
 
 
-def plan_impressions(
+def required_impressions(
     pair: PairVariance, effects: Sequence[float] = (), *, power: float = 0.8, confidence: float = 0.95, tests: int = 1
-) -> list[ImpressionPlan]:
+) -> list[SampleSize]:
     """Return the numbers of impressions needed to detect effects of given sizes.
 
     Users are assumed to return as often as now; independently for each impression, there is a fixed probability that it
@@ -84,8 +84,8 @@ def plan_impressions(
 
     Returns
     -------
-    list of ImpressionPlan
-        One plan for each effect.
+    list of SampleSize
+        One for each effect.
 
     Raises
     ------
@@ -94,15 +94,15 @@ def plan_impressions(
 
     Examples
     --------
-    >>> (plan,) = plan_impressions(PairVariance("old", "new", 0.1, 0.5), power=0.8)
-    >>> round(plan.fixed), round(plan.sequential)
+    >>> (size,) = required_impressions(PairVariance("old", "new", 0.1, 0.5), power=0.8)
+    >>> round(size.fixed), round(size.sequential)
     (410, 858)
     """
     errors.require_between("the power", power, 1e-6, 1 - 1e-6)
     errors.require_between("the confidence", confidence, 1e-9, 1 - 1e-9)
     if pair.square > 1:
         raise InputError(f"outcomes of mean square {pair.square:.3g} are not within -1 to 1")
-    plans = []
+    sizes = []
     for effect in effects or (abs(pair.effect),):
         errors.require_between("the effect (a mean outcome)", effect, 1e-6, 1)
         if effect > pair.largest * (1 + 1e-12):
@@ -111,8 +111,8 @@ def plan_impressions(
                 f" {pair.second} is {pair.largest:.4g}, because their mean square is {pair.square:.4g}"
             )
         fixed, sequential = (_impressions(pair, effect, power, (1 - confidence) / tests, always=k > 0) for k in (0, 1))
-        plans.append(ImpressionPlan(effect, fixed, sequential, fixed / pair.each < FEWEST * pair.size))
-    return plans
+        sizes.append(SampleSize(effect, fixed, sequential, fixed / pair.each < FEWEST * pair.size))
+    return sizes
 
 
 def _impressions(pair: PairVariance, effect: float, power: float, level: float, *, always: bool) -> float:
@@ -159,10 +159,10 @@ def pairs_in_log(comparison: Comparison) -> list[PairVariance]:
         names = " and ".join(comparison.provenance["policies"])
         raise InputError(
             f"{names} chose the rankers of this log by earlier outcomes, so it does not represent an experiment that"
-            " shows all pairs equally often: plan with another log, or with simulated users"
+            " shows all pairs equally often: give another log, or simulated users"
         )
     if comparison.ratio:
-        raise InputError(f"'{comparison.provenance['events']}' is a ratio: plan with one of its two outcomes")
+        raise InputError(f"'{comparison.provenance['events']}' is a ratio: give one of its two outcomes")
     n, means, naive, size = comparison.denominator, comparison.means, comparison.naive, comparison.sizes
     with np.errstate(invalid="ignore", divide="ignore"):
         square = np.where(n > 1, naive.error**2 * (n - 1), 0.0) + means.mean**2
@@ -189,8 +189,8 @@ def pairs_in_matrix(matrix: PreferenceMatrix) -> list[PairVariance]:
 
 def _largest_first(names: Sequence[tuple[str, str]], *columns: Any, usable: Any) -> list[PairVariance]:
     """Return the pairs that are usable; ``columns`` are the fields of `PairVariance` after the names."""
-    made = ([*names[k], *(column[k].item() for column in columns)] for k in np.flatnonzero(usable).tolist())
-    pairs = list(map(PairVariance._make, made))
+    fields = ([*names[k], *(column[k].item() for column in columns)] for k in np.flatnonzero(usable).tolist())
+    pairs = list(map(PairVariance._make, fields))
     if not pairs:
-        raise InputError("no pair ever had a winner, or one user had all impressions: a plan needs other data")
+        raise InputError("no pair ever had a winner, or one user had all impressions: other data are needed")
     return sorted(pairs, key=lambda pair: -abs(pair.effect))

@@ -93,17 +93,17 @@ def subgroup_note(confidence: float) -> str:
 
 def comparison_lines(comparison: Comparison) -> list[str]:
     """Return sentences about data and settings; changes over time belong to the decision."""
-    about, cluster = comparison.provenance, comparison.cluster
+    facts, cluster = comparison.provenance, comparison.cluster
     robust = "as if all impressions were independent" if cluster == "impression" else f"clustered by {cluster}"
-    users = several(about["users"], "user") if about["users"] else "no values in 'user'"
-    notes = [*filter(None, [about.get("caution")]), *comparison.warnings]
+    users = several(facts["users"], "user") if facts["users"] else "no values in 'user'"
+    notes = [*filter(None, [facts.get("caution")]), *comparison.warnings]
     return [
-        f"{about['log']}: {several(comparison.impressions, 'impression')}, {len(comparison.names)} rankers,"
-        f" {several(len(comparison.pairs), 'pair')}, by {about['method']} ({about['outcome']})",
-        f"from {date_words(about['first'])} to {date_words(about['last'])}, {several(about['queries'], 'query')},"
+        f"{facts['log']}: {several(comparison.impressions, 'impression')}, {len(comparison.names)} rankers,"
+        f" {several(len(comparison.pairs), 'pair')}, by {facts['method']} ({facts['outcome']})",
+        f"from {date_words(facts['first'])} to {date_words(facts['last'])}, {several(facts['queries'], 'query')},"
         f" {users}",
         f"the answer is for {_whose(comparison)}: intervals of {comparison.confidence:.0%}, errors {robust}",
-        *[f"bad lines that were skipped: {about['bad_lines']:,}"] * (about["bad_lines"] > 0),
+        *[f"bad lines that were skipped: {facts['bad_lines']:,}"] * (facts["bad_lines"] > 0),
         *(f"note: {note}" for note in notes if not note.endswith(CHANGED)),
     ]
 
@@ -121,7 +121,7 @@ def save_comparison(
     """Write a decision and its evidence as one self-contained HTML page."""
     from ltr_duel.analysis import png_bytes, render_page  # imports matplotlib, which text reports do not need
 
-    about, table, lines = comparison.provenance, comparison_table(comparison, decision), comparison_lines(comparison)
+    facts, table, lines = comparison.provenance, comparison_table(comparison, decision), comparison_lines(comparison)
     names = list(dict.fromkeys([*" > ".join(table["pair"]).split(" > "), *comparison.names]))
     headline, _, rest = decision.sentence.partition(". ")
     picture = b""
@@ -149,7 +149,7 @@ def save_comparison(
         picture=picture,
         whose=_whose(comparison),
         correction=subgroup_note(decision.confidence),
-        settings=about | {name: date_words(about[name]) for name in ("first", "last")},
+        settings=facts | {name: date_words(facts[name]) for name in ("first", "last")},
     )
     with files.replacing(path) as temporary:
         temporary.write_text(page, encoding="utf-8")

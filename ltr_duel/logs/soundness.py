@@ -23,7 +23,6 @@ from ltr_duel.core import InputError, IntMatrix, errors, several
 from ltr_duel.logs.engine import Relation
 from ltr_duel.logs.findings import ERROR, RATE, Finding, even, limited, not_checked, seldom, tested, unchanged
 from ltr_duel.logs.log import ClickLog
-from ltr_duel.logs.lost_events import events_outside_lists, events_without_impression
 from ltr_duel.logs.outcomes import credited
 from ltr_duel.logs.table import LISTS
 
@@ -37,6 +36,7 @@ _ONE_OWNER = 0.75  # usual maximum share of lists of one ranker only
 _EACH = 20  # minimum number of lists per ranker for a test of position 1 of three or more rankers
 _LONELY = 1e-6  # probability that uniform traffic has a gap longer than a quarter of the limit
 _OUTSIDE = 0.2  # usual maximum share of events on items outside the list, such as advertisements
+_MANY = 100  # number of impressions of which some are usually without events
 _UNMATCHED = 0.5  # usual maximum share of events without an impression that match no exposure
 _NO_OWNERS = "these checks require the column 'owners' for all shown documents"
 Set = tuple[str, ...]  # a set of rankers, sorted
@@ -126,7 +126,8 @@ def _users(log: ClickLog, rows: Relation, facts: dict[str, Any]) -> Iterator[Fin
         return
     n, named = facts["n"], 'FROM impressions WHERE "user" IS NOT NULL GROUP BY "user"'
     sql = f'SELECT CAST(sum(n - 1) AS BIGINT) AS n FROM (SELECT count(*) AS n {named}, "query", time) AS r'
-    table = log.table if {"user", "query", "time"} <= set(log.table.columns) else rows  # joins of clicks need memory
+    faults = log.loaded.checked  # of exposures with events, whose join with clicks needs memory
+    table = log.without(log.table, faults.lines) if faults else rows
     repeated = log.engine.query(sql, impressions=table)["n"][0].as_py() or 0
     sentence = f"{repeated:,} rows have the same user, query and time as another row"
     yield limited("repeated rows", repeated / n, RATE / 10, sentence)
@@ -290,3 +291,41 @@ def _events(log: ClickLog, rows: Relation) -> Iterator[Finding]:
         finding = seldom("events without impression", lost, counts.loose, _UNMATCHED, sentence)
         reason = "; do clocks differ, or users or items have another form?" * (finding.verdict == "fails")
         yield finding._replace(sentence=sentence + reason)
+
+
+def events_without_impression(log: ClickLog) -> str:
+    """Return a sentence on events without an impression; "" if there are none."""
+    counts = log.loaded.counts
+    if counts is None or not counts.loose:
+        return ""
+    sentence = f"{counts.loose:,} of {counts.counted:,} events ({log.outcome.name}) have no impression"
+    if log.outcome.within:
+        lost = counts.loose - counts.given
+        return f"{sentence}: {counts.given:,} count for an exposure of their user and item, {lost:,} do not count"
+    hint = "; --within 7d credits each of them to the last exposure of its user and item"
+    return f"{sentence} and are not counted{hint * (counts.known > 0 and {'shown', 'user'} <= set(log.table.columns))}"
+
+
+def events_outside_lists(log: ClickLog) -> str:
+    """Return a sentence on events whose list lacks their item; "" if there are none, or if the log has no lists."""
+    counts = log.loaded.counts
+    if counts is None or counts.placed == counts.attributed or not LISTS & set(log.table.columns):
+        return ""
+    lost = f"{counts.attributed - counts.placed:,} of {counts.attributed:,} events ({log.outcome.name})"
+    return f"{lost} are not on an item of their list, and are not counted"
+
+
+def event_notes(log: ClickLog, rows: Relation, impressions: int) -> list[str]:
+    """Return notes on events that do not count, and on a log whose impressions all have events."""
+    counts, placed = log.loaded.counts, log.loaded.placed
+    notes = [events_without_impression(log)] if counts and counts.loose > counts.given else []
+    notes.append(events_outside_lists(log))
+    sql = "SELECT count(*) AS n FROM t WHERE array_length(clicks) > 0"
+    if placed is not None:
+        rows, sql = placed, "SELECT count(DISTINCT row) AS n FROM t WHERE place IS NOT NULL AND w0 IS NOT NULL"
+    if impressions >= _MANY and log.engine.rows(sql, t=rows)[0]["n"] >= impressions:
+        notes.append(
+            f"each of the {impressions:,} impressions has an event ({log.outcome.name}): a log must also contain"
+            " impressions without events; without them, means are too far from 0"
+        )
+    return list(filter(None, notes))

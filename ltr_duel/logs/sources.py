@@ -113,10 +113,10 @@ def _connected(engine: Warehouse, exposures: Part, events: Part, outcomes: Seque
 
 def cleaned(engine: Any, table: Relation) -> Relation:
     """Return a table with times in seconds, and with null for empty ids and policies."""
-    made: dict[str, str] = {name: f"nullif({named(name)}, '')" for name in ("impression", "user", "policy")}
+    values: dict[str, str] = {name: f"nullif({named(name)}, '')" for name in ("impression", "user", "policy")}
     time = "CAST(time AS DOUBLE)"
-    made["time"] = f"CASE WHEN {time} >= {MILLISECONDS} THEN {time} / 1000 ELSE {time} END"
-    chosen = [f"{made.get(name, named(name))} AS {named(name)}" for name in table.columns]
+    values["time"] = f"CASE WHEN {time} >= {MILLISECONDS} THEN {time} / 1000 ELSE {time} END"
+    chosen = [f"{values.get(name, named(name))} AS {named(name)}" for name in table.columns]
     return engine.view(f"SELECT {', '.join(chosen)} FROM t", t=table)
 
 

@@ -92,19 +92,19 @@ class Warehouse:
     def measured(self, rows: Relation) -> Relation:
         """Add numbers of the lists of each row: ``length``, ``different`` (documents), ``owned``, ``low``, ``high``."""
         table = self._ibis(rows)
-        made = {}
+        numbers = {}
         if "owners" in rows.columns:
             n = table.owners.length()
-            made = {"length": n, "owned": n, "low": table.owners.mins(), "high": table.owners.maxs()}
+            numbers = {"length": n, "owned": n, "low": table.owners.mins(), "high": table.owners.maxs()}
         if "shown" in rows.columns:
-            made |= {"length": table.shown.length(), "different": table.shown.unique().length()}
-        return self._compiled(table.mutate(**made))
+            numbers |= {"length": table.shown.length(), "different": table.shown.unique().length()}
+        return self._compiled(table.mutate(**numbers))
 
     def typed(self, rows: Relation) -> Relation:
         """Return exposures or events with times in seconds, and with numbers in place of the names of owners."""
         import ibis
 
-        table, made = self._ibis(rows), {}
+        table, typed_columns = self._ibis(rows), {}
         if {"owners", "rankers"} <= set(table.columns) and table.owners.type().value_type.is_string():
 
             def number(owner: Any) -> Any:
@@ -112,10 +112,10 @@ class Warehouse:
                 index = ibis.ifelse(index < 0, NO_RANKER, index)
                 return ibis.ifelse(owner.nullif("").isnull(), -1, index).cast("int32")
 
-            made["owners"] = table.owners.map(number)
+            typed_columns["owners"] = table.owners.map(number)
         if "time" in table.columns and table.time.type().is_timestamp():
-            made["time"] = table.time.epoch_seconds()
-        return self._compiled(table.mutate(**made)) if made else rows
+            typed_columns["time"] = table.time.epoch_seconds()
+        return self._compiled(table.mutate(**typed_columns)) if typed_columns else rows
 
     def _ibis(self, rows: Relation) -> Any:
         if self.backend.name in _VIEWS:
@@ -134,9 +134,9 @@ class Warehouse:
         except InputError:
             raise
         except Exception as error:  # each backend has its own exceptions
-            said = errors.in_one_line(str(error).strip().splitlines()[0])
-            views = "; the session must be allowed to create temporary views" * ("read-only" in said)
-            raise InputError(f"{self.name}: {said}{views}") from None
+            reason = errors.in_one_line(str(error).strip().splitlines()[0])
+            views = "; the session must be allowed to create temporary views" * ("read-only" in reason)
+            raise InputError(f"{self.name}: {reason}{views}") from None
 
 
 def _literal(value: Any) -> str:

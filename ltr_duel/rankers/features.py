@@ -86,7 +86,7 @@ def feature_rankers(
     key |= {"lower_is_better": dataset.lower_is_better}
     stored = mapped.is_kept(dataset.features) if cache is None else cache
     scores = {name: partial(feature_scores, dataset, dataset.feature_names.index(name)) for name in names}
-    rankings = rankings_from_scores(dataset, scores, ties=ties, seed=seed, jobs=jobs, key=key if stored else None)
+    rankings = rankings_from_scores(dataset, scores, ties=ties, seed=seed, jobs=jobs, cache_key=key if stored else None)
     return replace(rankings, left_out=left_out)
 
 

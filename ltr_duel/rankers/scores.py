@@ -53,7 +53,7 @@ def rankings_from_scores(
     ties: TieRule = "fixed_random",
     seed: int = 0,
     jobs: int = -1,
-    key: Mapping[str, object] | None = None,
+    cache_key: Mapping[str, object] | None = None,
 ) -> Rankings:
     """Rank the documents of each query by the scores of each ranker.
 
@@ -66,7 +66,7 @@ def rankings_from_scores(
         in the order of the tie rule. If no document of a query is retrieved, the tie rule orders all of them.
     ties, seed, jobs
         As for `feature_rankers`.
-    key : mapping, optional
+    cache_key : mapping, optional
         All facts that determine the scores; then orders and ranks are kept in the cache.
 
     Returns
@@ -118,7 +118,7 @@ def rankings_from_scores(
     if ties in REDRAWING:
         kinds["ties"] = np.uint8, shape
     kinds["tied_documents"] = np.int64, shape[:1]
-    arrays = cached_arrays(key, kinds, compute)
+    arrays = cached_arrays(cache_key, kinds, compute)
     origin = {"corpus": dataset.name, "corpus_sha256": dataset.sha256, "ties": ties, "tie_seed": seed}
     return Rankings(
         names,

@@ -72,7 +72,7 @@ def source_of(policy: Policy, sha256: str = "", *, late: bool = False) -> str:
     sha256: digest of the plug-in file that defines the policy.
     late: whether outcomes arrive in batches or with a delay.
     """
-    raised = numbered({}, policy=policy.numbers, loop=LOOP_NUMBERS, batches=BATCH_NUMBERS if late else 1)
+    raised = numbered({}, policy=policy.version, loop=LOOP_NUMBERS, batches=BATCH_NUMBERS if late else 1)
     versions = (f"{name} {version}" for name, version in raised.get("numbers", {}).items())
     return " ".join([*filter(None, [sha256]), *versions])
 

@@ -125,7 +125,7 @@ class SimulatedUsers(OracleSource):
             "weights": None,  # of the queries; part of the names of runs
             "names": list(rankings.names),
         }
-        self.provenance = numbered(facts, slates=method.numbers, live=USERS_NUMBERS)
+        self.provenance = numbered(facts, slates=method.version, live=USERS_NUMBERS)
 
     def open(self) -> UsersOracle:
         """Return the data that kernels need, with separate scratch memory."""

@@ -79,7 +79,7 @@ class ScreeningResult(NamedTuple):
 
 
 class SufficientBudget(NamedTuple):
-    """A larger budget that is sufficient. Only 2, 4 and 8 times the requested budget are tried."""
+    """Whether a larger budget is sufficient. Only 2, 4 and 8 times the requested budget are tried."""
 
     users: str  # click model
     runs: int
@@ -112,7 +112,7 @@ class Advice:
     noisier : WorldResult or None
         The results of the advised candidate with users whose clicks depend only half as much on the grade.
     sufficient : SufficientBudget or None
-        A larger budget. None unless the verdict is "too small".
+        A larger budget that may be enough. None unless the verdict is "too small".
     unsure : tuple of str
         Rankers that may be as good as the best one: the corpus has too few queries to show a difference.
     live : dict

@@ -1,4 +1,4 @@
-"""Present an advice to readers: as sentences, as tables, as a figure, and as files, one of which is a web page."""
+"""Present the advice to readers: as sentences, as tables, as a figure, and as files, one of which is a web page."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ def plot_advice(advice: Advice) -> Axes:
 
 
 def save_advice(advice: Advice, folder: Path) -> list[Path]:
-    """Write all files of an advice, or none of them."""
+    """Write all files of the advice, or none of them."""
     with files.replacing_files(folder) as temporary:
         live, picture = "", b""
         if advice.deploy:

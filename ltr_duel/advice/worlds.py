@@ -74,7 +74,7 @@ class World:
 
 
 def make_worlds(rankings: Rankings, clicks: tuple[str | ClickModel, ...], top: int, margin: float) -> list[World]:
-    """Return one world for each click model. The rankings must not reorder documents with equal scores."""
+    """Return one world for each click model. Rankings must not reorder ties for each list."""
     if rankings.provenance.get("ties") in REDRAWING:
         raise InputError(f"advice needs rankings with a fixed order of ties, not '{rankings.provenance['ties']}'")
     models = [click_model(given, rankings.grades) for given in clicks]

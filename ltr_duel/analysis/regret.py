@@ -129,7 +129,7 @@ def plot_facets(
     """Plot cumulative regret against steps, with a panel for each problem of a study and a common legend.
 
     If a problem has no Condorcet winner, its average regret is undefined. Its panel then shows Copeland regret, and the
-    title says so. If the table has no Copeland regret, or if you asked for it anyway, the panel is empty.
+    title says so. The panel stays empty if the table has no Copeland regret, or if ``columns`` already contains it.
 
     Parameters
     ----------

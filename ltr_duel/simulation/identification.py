@@ -94,7 +94,7 @@ def identification_table(runs: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         Columns: policy; runs, their number; stopped, the share of runs that stopped; q25, median and q75, quartiles of
-        the stopping times; and wrong, the share of runs that stopped with a wrong answer.
+        the stopping times (infinite if a run did not stop); wrong, the share of runs that stopped with a wrong answer.
 
     Examples
     --------

@@ -19,7 +19,7 @@ from ltr_duel.simulation.single_run import open_run, run_once
 
 _LONGEST = 10**15  # so that the pulls of T steps, at most 2 T, fit easily in 64 bits
 _DENSEST = 10_000  # checkpoints per decade
-_MOST_REPETITIONS = 10**6  # they are all kept in memory; an experiment (`ltr_duel.experiment`) writes runs to disk
+_MOST_REPETITIONS = 10**6  # all runs are kept in memory; an experiment (`ltr_duel.experiment`) writes them to disk
 _Task = tuple[components.Configured[Policy], RunKey]
 
 

@@ -6,8 +6,8 @@ posterior is a Beta distribution. A ranker that won all of its few comparisons i
 
 The probability of a Condorcet winner is the product over its pairs, as if pairs were compared independently. If pairs
 share lists or queries, their errors are positively correlated, and the product is too small (Slepian's inequality). The
-probabilities of Copeland and Borda winners are shares of random samples. These depend only on the matrix, so the same
-matrix always gives the same probabilities.
+probabilities of Copeland and Borda winners are computed from random samples. The seed of the samples depends only on
+the matrix, so the same matrix always gives the same probabilities.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Test whether cycles and other signs of intransitive preferences can be explained by the noise of an estimate.
 
-Even if the true preferences are transitive, an estimate of them usually has cycles. The test therefore asks how
+Even if the true preferences are transitive, an estimate of them hardly ever is. The test therefore asks how
 intransitive an estimate would be if the true preferences were strongly transitive. It finds the strongly transitive
 matrix that is closest to the estimate, and adds random noise with the standard errors of the estimate, many times. The
 results are called transitive worlds. A property of the estimate is then compared with its values in these worlds.
@@ -38,7 +38,7 @@ from ltr_duel.preferences.properties import transitivity
 from ltr_duel.preferences.properties.bounds import lower_bound
 from ltr_duel.preferences.properties.subsets import condorcet_shares
 
-_REFITS, _REFITTED = 12, 600  # at least so many worlds are fitted again, and so many rankers in them
+_REFITS, _REFITTED = 12, 600  # at least 12 worlds are fitted again; more if they have few rankers, up to 600 in total
 _OUTSIDE = 0.05  # intervals cover 95%
 _SWEEPS = 60  # the maximum number of sweeps of a fit
 _CLOSE = 1e-4  # a fit ends when no probability changes by more than this
@@ -147,7 +147,7 @@ def redrawn(p: FloatMatrix, error: FloatMatrix, rng: np.random.Generator) -> Flo
 
 
 def wins_beyond_noise(matrix: PreferenceMatrix, confidence: float = 0.95) -> FloatMatrix:
-    """Return 1 for each pair in which i surely beats j, else 0. The confidence holds for all pairs together."""
+    """Return 1 where i beats j by more than noise explains, else 0. The confidence holds for all pairs together."""
     size = len(matrix)
     reach = scipy.special.ndtri(1 - (1 - confidence) / max(1, size * (size - 1)))
     return (matrix.p - 0.5 > reach * _noise(matrix)).astype(np.float64)

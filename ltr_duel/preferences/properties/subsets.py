@@ -6,7 +6,7 @@ of sets. To draw a random set with a winner, draw r with probability proportiona
 of the rankers that r beats.
 
 Zoghi, Whiteson, Munos, de Rijke. RUCB. ICML 2014, section 8.1 and Figure 5. The paper prints C(N_r, K) instead of
-C(N_r, K - 1), which must be a misprint, because P_1 would not be 1.
+C(N_r, K - 1). This must be a misprint, because then P_1 would not be 1.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def total_order_share(matrix: PreferenceMatrix, size: int, *, subsets: int = 100
     size : int
         The number of rankers in a set.
     subsets : int
-        The number of random sets. If no more sets exist, all of them are checked, and the share is exact.
+        The number of random sets. If there are not more sets than this, all are checked, and the share is exact.
     seed : int
 
     Returns

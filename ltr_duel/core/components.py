@@ -132,7 +132,7 @@ class Registry(Generic[Item]):
         REGISTRIES.append(self)
 
     def add(self, item: Item) -> Item:
-        """Register a component. Raise `InputError` if its name exists, or if it has limits without the parameter."""
+        """Register a component. Raise `InputError` if its name exists, or if a limit belongs to no parameter."""
         if self._find(item.name):
             raise InputError(f"a {self.kind} named '{item.name}' already exists; choose a different name")
         for key in {*item.limits, *item.choices} - set(item.params()._fields):

@@ -58,7 +58,7 @@ def _close_name(name: str, names: Sequence[str]) -> str:
 
 
 def require_one_of(kind: str, name: Any, legal: Collection[str]) -> None:
-    """Raise `unknown_name` unless the value is one of the valid names."""
+    """Raise the error of `unknown_name` unless the value is one of the valid names."""
     if not isinstance(name, str) or name not in legal:
         raise unknown_name(kind, name, legal)
 

@@ -65,7 +65,7 @@ def student_p(mean: ArrayLike, error: ArrayLike, freedom: ArrayLike) -> FloatVec
 def clopper_pearson(hits: ArrayLike, n: ArrayLike, confidence: float) -> tuple[FloatVector, FloatVector]:
     """Return an interval that covers a probability with at least this confidence (Clopper, Pearson, Biometrika 1934).
 
-    It is the probability of a hit in n independent trials that all have this probability; n is fixed in advance.
+    The n trials must be independent and have the same probability of a hit, and n must be fixed in advance.
 
     hits, n: number of hits, and of trials, at least 1. Both may be effective numbers, which need not be whole.
     confidence: above 0 and below 1.

@@ -62,5 +62,5 @@ def decoded(text: bytes) -> str:
 
 
 def is_index_name(column: str) -> bool:
-    """Return whether a column has no name, or the name that pandas gives to it: it is an index that was written."""
+    """Return whether a column is an index that pandas wrote: it has no name, or a name that pandas made."""
     return bool(re.fullmatch(r"\s*|Unnamed: \d+(\.\d+)*|__index_level_\d+__", column))

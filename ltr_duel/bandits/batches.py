@@ -37,7 +37,7 @@ class Batches(NamedTuple):
 
 
 def new_batches(n_arms: int, size: int) -> Batches:
-    """Return batches of ``size`` arms."""
+    """Divide all arms into batches of ``size`` arms."""
     order, merged = np.zeros((2, n_arms), np.int64)
     ends = np.minimum(np.arange(n_arms + 1) * size, n_arms)
     now = registers(Now, count=-(-n_arms // size), stage=1)
@@ -158,7 +158,7 @@ def copy_batch(batches: Batches, m: int, filled: int) -> int:
 
 @kernel
 def most_victorious_left(wins: IntMatrix, batches: Batches) -> int:
-    """Return the remaining arm with the most victories: rivals against which it won more than half of its duels."""
+    """Return the remaining arm that won more than half of its duels against the largest number of rivals."""
     best, most = 0, -1
     for i in batches.arms[: arms_left(batches)]:
         beaten = victories(wins, i)

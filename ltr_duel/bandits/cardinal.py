@@ -42,7 +42,7 @@ def choose(bandits: Any, bandit: int, t: int, rng: Generator) -> int:
 
 @dispatched_call
 def record_reward(bandits: Any, bandit: int, arm: int, reward: float) -> None:
-    """Add a reward, usually from 0 to 1, to an arm of a bandit."""
+    """Tell a bandit the reward of an arm that it played. Rewards are usually from 0 to 1."""
     raise TypeError("the argument is not a set of bandits")
 
 
@@ -64,7 +64,7 @@ class UcbBandits(NamedTuple):
 
 
 def ucb_bandits(number: int, n_arms: int, alpha: float) -> UcbBandits:
-    """Return bandits without plays."""
+    """Return UCB1 bandits that have not played yet."""
     mean, width, sums = np.zeros((3, number, n_arms))
     mean[:] = UNPLAYED
     plays, total = np.zeros((number, n_arms), np.int64), np.zeros(number, np.int64)
@@ -106,7 +106,7 @@ class ThompsonBandits(NamedTuple):
 
 
 def thompson_bandits(bandits: int, n_arms: int) -> ThompsonBandits:
-    """Return bandits with uniform priors."""
+    """Return Thompson bandits that have not played yet. Their priors are uniform."""
     good, bad = np.zeros((2, bandits, n_arms), np.int64)
     return ThompsonBandits(good, bad, np.zeros((bandits, n_arms)), thompson.new_levels(bandits, n_arms))
 
@@ -162,7 +162,7 @@ class Exp3Bandits(NamedTuple):
 
 
 def exp3_bandits(bandits: int, n_arms: int, settle: int) -> Exp3Bandits:
-    """Return bandits in which all weights are 1."""
+    """Return Exp3 bandits that have not played yet. All their weights are 1."""
     log_weight, share = np.zeros((2, bandits, n_arms))
     return Exp3Bandits(log_weight, share, np.zeros((bandits, n_arms), np.int64), np.zeros(1), np.array([settle]))
 
@@ -185,7 +185,7 @@ def exp3_choose(bandits: Exp3Bandits, bandit: int, t: int, rng: Generator) -> in
 
 
 def _exp3_reward(bandits: Exp3Bandits, bandit: int, arm: int, reward: float) -> None:
-    """Raise the weight of an arm by its importance-weighted reward."""
+    """Multiply the weight of an arm by exp(mixing r / (K p)); r is its reward, p the probability of its draw."""
     bandits.plays[bandit, arm] += 1
     if reward:
         bandits.log_weight[bandit, arm] += bandits.mixing[0] / (bandits.share.shape[1] * bandits.share[bandit, arm])
@@ -193,7 +193,7 @@ def _exp3_reward(bandits: Exp3Bandits, bandit: int, arm: int, reward: float) -> 
 
 @kernel
 def draw(share: FloatVector, rng: Generator) -> int:
-    """Draw an arm from a distribution."""
+    """Draw an arm; arm k has the probability ``share[k]``."""
     left = uniform(rng)
     for k in range(share.shape[0] - 1):
         left -= share[k]

@@ -199,7 +199,7 @@ def easy_matrix(n_arms: int) -> FloatMatrix:
 def play(
     given: Given, p: FloatMatrix, steps: int, seed: int = 0, *, horizon: int = 0, jump: bool = True, plain: bool = False
 ) -> Run:
-    """Run a policy for ``steps`` steps on outcomes sampled from a matrix; store the whole path."""
+    """Run a policy for ``steps`` steps, with outcomes from a matrix, and store all choices."""
     _, policy, params = given
     run = Run.on_matrix(policy, p, params, seed=seed, horizon=horizon or steps, keep=steps, plain=plain)
     run.advance(steps, jump=jump)
@@ -214,7 +214,7 @@ def _pulls(policy: Policy, run: Run) -> FloatVector:
 
 
 def _first_difference(run: Run, other: Run) -> int | None:
-    """Return the first step t in which two paths differ."""
+    """Return the first step in which two runs chose different arms, or None."""
     rows = np.flatnonzero((run.path != other.path).any(axis=1))
     return int(rows[0]) + 1 if rows.size else None
 

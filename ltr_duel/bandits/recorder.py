@@ -115,7 +115,7 @@ def add_slate(recorder: Recorder, slate: IntVector, size: int, steps: int) -> No
 
 @kernel
 def pairs_of(slate: IntVector, size: int) -> int:
-    """Return the number of pairs of positions with different arms; if the arms ascend, it follows from the size."""
+    """Return the number of pairs of different arms in a slate, in which an arm may occur several times."""
     last, count = 1, 0
     while last < size and slate[last] > slate[last - 1]:
         last += 1

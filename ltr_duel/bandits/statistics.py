@@ -59,9 +59,9 @@ def record_win(wins: IntMatrix, crossings: FloatMatrix, winner: int, loser: int)
 
 @kernel
 def record_points(points: IntMatrix, crossings: FloatMatrix, one: int, other: int, outcome: int) -> None:
-    """Count a comparison that may tie (two points for a win, one point for each arm in a tie); update both crossings.
+    """Count a comparison that may be a tie, and update the crossings of both arms.
 
-    With points p, n = (p_ij + p_ji) / 2 and D = (p_ji - p_ij) / 2.
+    A win gives two points, a tie one point to each arm. With points p, n = (p_ij + p_ji) / 2 and D = (p_ji - p_ij) / 2.
     """
     points[one, other] += 1 + outcome
     points[other, one] += 1 - outcome

@@ -131,7 +131,7 @@ def record_samples(
 ) -> float:
     """Update an arm of a row, which had ``a`` wins and ``b`` losses, after several duels.
 
-    Return the factor by which C(a + b, a) / 2^(a + b) changed. Wins and losses alternate, so that it stays near 1.
+    Return the factor by which C(a + b, a) / 2^(a + b) changed. Wins and losses alternate, to keep the factor near 1.
     """
     level, ratio = levels.level[row], 1.0
     mass = exp(log_mass + a * log(2.0 * level) + b * log(2.0 - 2.0 * level))

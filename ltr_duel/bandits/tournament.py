@@ -153,10 +153,10 @@ def most_wins(
     favourite: int,
     rng: Generator,
 ) -> int:
-    """Return the seat of the arm with the most wins among the arms with ``rank == least``; ties are broken at random.
+    """Return the seat of the arm with the most wins in a tournament of ``arms``; ties are broken at random.
 
-    Arm i beats arm j with probability ``prefer[i, j]``, whose first bits are in `bits`. All ``arms``, in the order of
-    their seats, are opponents. The row of the arm in seat ``favourite`` is sampled first.
+    Arm i beats arm j with probability ``prefer[i, j]``, whose first bits are in `bits`. Only arms with ``rank ==
+    least`` may win the tournament. The row of the arm in seat ``favourite`` is sampled first.
     """
     n = arms.shape[0]
     open_tournament(tournament, n)

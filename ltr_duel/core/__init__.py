@@ -1,6 +1,6 @@
-"""The basis of all other packages: randomness, compiled kernels, errors, registries, parallel tasks.
+"""Tools that all other packages use: random numbers, compiled functions (kernels), errors, registries, parallel tasks.
 
-This package does not depend on rankers, clicks or bandits.
+Nothing in this package depends on rankers, clicks or bandits.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""Convert arguments from Python callers to the intended type, or raise `InputError` with one sentence."""
+"""Convert the arguments of public functions to the right type, or raise `InputError` with one sentence."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # the command line starts without numpy
 
 
 def as_path(what: str, path: Any) -> Path:
-    """Return a path. Raise `InputError` unless it is a string or path, without null characters."""
+    """Return a `Path`. Raise `InputError` if ``path`` is neither a string nor a path, or contains a null character."""
     if not isinstance(path, str | os.PathLike) or "\0" in str(path):
         raise InputError(f"{what} must be the path of a file or folder, not {shown(path)}")
     return Path(path)

@@ -1,4 +1,4 @@
-"""Names for the array types that kernels read and write. Vectors are one-dimensional, matrices two-dimensional."""
+"""Names for the types of arrays that kernels read and write. A vector has one dimension, a matrix two."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def handed_over(array: NDArray[Scalar]) -> NDArray[Scalar]:
 
 
 class _Opened:
-    """The memory of an array, without its read-only flag."""
+    """The memory of an array, as if the array were writable."""
 
     def __init__(self, array: NDArray[Any]) -> None:
         self.array = array  # keeps the memory alive
@@ -57,9 +57,9 @@ class _Opened:
 
 
 def as_writable(array: NDArray[Scalar]) -> NDArray[Scalar]:
-    """Return a view that numba treats as writable, for kernels that do not write to it; the array may be read-only.
+    """Return a view of an array that numba treats as writable, even if the array is read-only. Never write to it.
 
-    numba compiles separate code for read-only arrays. It also rejects a read-only argument if the kernel contains a
-    write to this argument, even a write that this call does not execute.
+    For read-only arrays, numba would compile separate code. It would also reject a read-only array if the kernel
+    contains a write to this argument, even a write that the call does not execute.
     """
     return array if array.flags.writeable else np.asarray(_Opened(array))

@@ -1,4 +1,4 @@
-"""The columns of the tidy table of results, which has one row for each run and checkpoint.
+"""The columns of the table of results, which has one row for each run and checkpoint.
 
 Simulations write the table, experiments join the tables of many problems, and reports and plots read the result. Names
 and meanings of columns are declared only here.
@@ -89,11 +89,11 @@ def regret_label(column: str) -> str:
 
 
 REGRET: Final = regret_column("average")
-REFERENCE_ERROR: Final = "reference_error"  # of summaries: the standard error that an estimated matrix adds to a mean
+REFERENCE_ERROR: Final = "reference_error"  # in summaries: what errors of an estimated matrix add to the standard error
 COPELAND: Final = regret_column("copeland")
 
 
 def defined_regret(rows: pd.DataFrame, column: str) -> str:
-    """Return `column`, or the Copeland column if these rows define Copeland regret but not the regret of `column`."""
+    """Return `column`; or the Copeland column, if only the Copeland regret has values in these rows."""
     known = COPELAND in rows and rows[COPELAND].notna().any()
     return COPELAND if known and rows[column].isna().all() else column

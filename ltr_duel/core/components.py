@@ -1,7 +1,7 @@
-"""Components: policies, comparison methods, click models.
+"""Components: the policies, comparison methods and click models that users choose by their names.
 
-Each component is defined in one file, which also registers it. The file is a module in the package for its kind, or a
-plug-in file that the user names (`load_plugin`).
+Each component is defined and registered in one file: a module of this package, or a plug-in file that the user names
+(`load_plugin`). A `Registry` finds the components of one kind.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ _KINDS = {bool: "true or false", int: "a whole number", float: "a number"}
 
 
 class NoParams(NamedTuple):
-    """The parameters of a component without parameters."""
+    """The ``params`` of components that have no parameters."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Component:
-    """The common base of all kinds of components.
+    """What all components have: a name, parameters and sources.
 
     Parameters
     ----------
     name : str
         Name that users type.
     params : type
-        A NamedTuple class; every field has a default.
+        A NamedTuple class whose fields are the parameters; every field has a default.
     limits : mapping of str to (low, high)
-        Valid closed range of each numeric parameter; the high end may be None. Without limits, it must be finite.
+        Smallest and largest value of each numeric parameter; the largest may be None. By default any finite value.
     choices : mapping of str to tuple of str
-        Valid values of each string parameter.
+        The valid values of each parameter that is a string.
     cite : str
         Sources, the main one first: keys of ``references.bib`` separated by commas, or a BibTeX entry.
     where : str
-        Section or algorithm in the source.
+        Section or algorithm in the main source.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class Component:
 
     @property
     def parameters(self) -> str:
-        """The parameters with their defaults, as a user would write them."""
+        """The parameters with their defaults, as a user types them."""
         return ",".join(f"{key}={value}" for key, value in self.params()._asdict().items())
 
     def facts(self) -> dict[str, str]:
@@ -81,7 +81,7 @@ Item = TypeVar("Item", bound=Component)
 
 
 class Configured(NamedTuple, Generic[Item]):
-    """A component with its parameters; the label is the user's text, without spaces."""
+    """A component with chosen parameters. The label is the text that the user typed, without spaces."""
 
     label: str
     component: Item
@@ -91,24 +91,24 @@ class Configured(NamedTuple, Generic[Item]):
 class Registry(Generic[Item]):
     """The components of one kind, by name.
 
-    Most built-in components have the same name as their module, so their look-up imports only this module. Any other
-    look-up, or a list of the names, imports all modules of the kind's package.
+    Most built-in components have the name of their module, so that only this module is imported when a user names one.
+    For any other name, and for a list of all names, all modules of the kind are imported.
 
     Parameters
     ----------
     kind : str
-        Word for a component of this kind in error messages, for example ``"policy"``.
+        The word for such a component in error messages, for example ``"policy"``.
     package : str
         The package whose modules register components, for example ``"ltr_duel.bandits.policies"``.
     bind : callable, optional
-        Called with each component before the component is first used.
+        A function that is called with each component before the component is first used.
     check : str
-        Location of the function that tests whether a component satisfies the contract of its kind, for example
+        Location of the function that tests whether a component keeps the rules of its kind, for example
         ``"ltr_duel.bandits.check:check_policy"``.
     files : tuple of str, optional
         A suffix of file names, and the location of a function that makes a component from such a file. Users may then
-        type a file name instead of a component's name. The name of the component then ends with a digest of the file,
-        as in ``users.json#1f0c8a93``; the name is invalid after the content of the file has changed.
+        type the name of a file. The name of the component ends with a digest of the file, as in
+        ``users.json#1f0c8a93``, and is no longer valid if the file changes.
 
     Examples
     --------
@@ -132,7 +132,7 @@ class Registry(Generic[Item]):
         REGISTRIES.append(self)
 
     def add(self, item: Item) -> Item:
-        """Register a component under a new name; raise `InputError` if the name or a limited parameter is wrong."""
+        """Register a component. Raise `InputError` if its name exists, or if a limit belongs to no parameter."""
         if self._find(item.name):
             raise InputError(f"a {self.kind} named '{item.name}' already exists; choose a different name")
         for key in {*item.limits, *item.choices} - set(item.params()._fields):
@@ -146,7 +146,7 @@ class Registry(Generic[Item]):
         del self._items[name]
 
     def check(self, item: str | Item) -> None:
-        """Raise `InputError`, with the fault, unless a component satisfies the contract of its kind."""
+        """Raise `InputError`, with the fault, if a component breaks a rule of its kind."""
         pkgutil.resolve_name(self._check)(item)
 
     def names(self) -> list[str]:
@@ -174,9 +174,9 @@ class Registry(Generic[Item]):
         return (self[name] for name in self.names())
 
     def configure(self, text: str | Item) -> Configured[Item]:
-        """Parse ``name`` or ``name:key=value,key=value``, or accept a component object with its default parameters.
+        """Parse ``name`` or ``name:key=value,key=value``; return the component with these parameters.
 
-        A component given as an object need not be registered.
+        If a component is given as an object, it has its default parameters, and need not be registered.
 
         Raises
         ------
@@ -234,7 +234,7 @@ class Registry(Generic[Item]):
         return value
 
     def _find(self, name: str) -> bool:
-        """Return whether a component is registered, after importing the module of the same name, if there is one."""
+        """Import the module of this name, if there is one; return whether a component of this name is registered."""
         if name not in self._items and not self._complete and name in self._modules():
             importlib.import_module(f"{self._package}.{name}")
         return name in self._items
@@ -253,6 +253,6 @@ def unknown_component(kind: str, name: str, names: Iterable[str]) -> InputError:
 
 
 def module_parts(module: str, names: Iterable[str]) -> dict[str, Any]:
-    """Return a module's definitions of the given names, and the stem of its file name under the key ``name``."""
+    """Return the objects that a module defines under these names, and the stem of its file as ``name``, in a dict."""
     defined = vars(sys.modules[module])
     return {"name": Path(defined.get("__file__", "")).stem} | {name: defined[name] for name in names if name in defined}

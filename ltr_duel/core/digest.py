@@ -1,4 +1,4 @@
-"""What is stored with results: digests, which must never change, and versions of the streams of random numbers."""
+"""Digests and version numbers that are stored with results. Never change how a digest is computed."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ canonical = json.JSONEncoder(sort_keys=True).encode  # returns the JSON text fro
 def digest_of(value: object) -> str:
     """Return the SHA-256 of a value's canonical JSON, in hexadecimal; the order of keys makes no difference.
 
-    Raises `TypeError` for a value that JSON cannot represent, because Python's text for it might contain a memory
-    address.
+    Raises `TypeError` for a value that JSON cannot represent.
     """
     return hashlib.sha256(canonical(value).encode()).hexdigest()
 
@@ -30,8 +29,8 @@ def digest_of(value: object) -> str:
 def numbered(provenance: Mapping[str, Any], **versions: int) -> dict[str, Any]:
     """Return a provenance whose entry ``numbers`` also contains all given *numbers versions* above 1.
 
-    A component's version is increased when the same seed gives different results; results of one version cannot be
-    continued with another. Results without a stored version have version 1.
+    The numbers version of a component is raised when the same seed gives other results than before. Results of one
+    version cannot be continued with another. Results without a stored version have version 1.
     """
     raised = {**provenance.get("numbers", {}), **{name: version for name, version in versions.items() if version > 1}}
     return {**provenance, **({"numbers": raised} if raised else {})}

@@ -1,7 +1,7 @@
-"""One name, many implementations: a kernel calls a function that is selected by the type of the first argument.
+"""Functions with many implementations, of which the class of the first argument selects one.
 
-numba resolves the call by type while compiling. The simulation loop calls every policy and oracle in this way, and can
-therefore be stored in the disk cache.
+The simulation loop calls each policy and each oracle by such a function. numba selects the implementation when it
+compiles the loop, so the compiled loop can be stored on disk.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ _numbers = itertools.count()
 def dispatched(stub: Callable[P, R]) -> Callable[P, R]:
     """Turn a stub into a function that kernels and Python can call, with an implementation for each NamedTuple class.
 
-    The stub defines the names of the parameters, and its docstring the contract. Its body runs for classes without an
-    implementation, and may raise an error. Use it for functions that take nanoseconds, because numba inlines the
-    implementations before it compiles the caller. The attribute ``implementations`` has the functions by class.
+    The stub defines the parameters, and its docstring says what an implementation must do. Its body runs for classes
+    without an implementation, and may raise an error. Use it for functions that take nanoseconds: numba copies the
+    implementation into the caller before it compiles. The attribute ``implementations`` has the functions by class.
     """
     return _dispatched(stub, "always", KERNEL)
 
 
 def dispatched_call(stub: Callable[P, R]) -> Callable[P, R]:
-    """Like `dispatched`, but inlined by LLVM, not by numba; for longer functions with several return statements.
+    """Like `dispatched`, for longer functions with several return statements. LLVM inlines them, and not numba.
 
     Without inlining, a call passes the address, shape and strides of each array: 100 to 200 numbers in total.
     """

@@ -1,4 +1,4 @@
-"""Exact draws from the normal and Beta distributions, built only on `uniform` (see `random`)."""
+"""Exact draws from the normal distribution and from Beta distributions. They use no other draw than `uniform`."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ def beta_draw(a: float, b: float, rng: np.random.Generator) -> float:
 
 @kernel
 def beta_above(level: float, a: int, b: int, rng: np.random.Generator) -> float:
-    """Draw from Beta(a + 1, b + 1) given that the value exceeds ``level`` in (0, 1), even if such values are rare.
+    """Draw from Beta(a + 1, b + 1), given that the value is above ``level`` in (0, 1), even if this is rare.
 
-    If a or b is 0, the distribution function is inverted. Otherwise the logarithm of the density is concave and lies
+    If a or b is 0, the distribution function is inverted. Otherwise the logarithm of the density is concave. It lies
     below its tangents, so proposals are drawn from the exponential of a tangent. The fewest proposals are rejected if
     the tangent falls by about 1 from the level to the point of contact. If the level is far to the left of the mode,
-    draws from the whole distribution are repeated until one exceeds the level.
+    values are drawn from the whole distribution until one is above the level.
     """
     if b == 0:
         below = level ** (a + 1.0)

@@ -1,4 +1,4 @@
-"""Errors in the user's input, described in one sentence: the fault, its location, and the valid values."""
+"""Errors in the user's input. A message is one sentence: the fault, where it is, and which values are valid."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def shown(value: Any) -> str:
 
 
 def unknown_name(kind: str, name: Any, legal: Iterable[str], *, otherwise: str = "") -> InputError:
-    """Build the error ``no <kind> '<name>'; did you mean '...'? (names)``, with ``otherwise`` if no name is close."""
+    """Return the error ``no <kind> '<name>'; did you mean '...'? (names)``; ``otherwise`` is added if none is close."""
     names = list(legal)
     close = _close_name(name, names) if isinstance(name, str) and len(name) <= 200 else ""
     hint = f"; did you mean '{close}'?" if close else ";"
@@ -50,7 +50,7 @@ def unknown_name(kind: str, name: Any, legal: Iterable[str], *, otherwise: str =
 
 
 def _close_name(name: str, names: Sequence[str]) -> str:
-    """Return the shortest name that begins so, or a close name, or "", whatever the case."""
+    """Return the shortest name that begins with ``name``, else a similar name, else ""; case does not matter."""
     folded, key = {candidate.casefold(): candidate for candidate in reversed(names)}, name.casefold()
     begun = [candidate for candidate in folded if len(key) > 2 and candidate.startswith(key)]
     close = sorted(begun, key=len) or difflib.get_close_matches(key, folded, n=1)
@@ -58,7 +58,7 @@ def _close_name(name: str, names: Sequence[str]) -> str:
 
 
 def require_one_of(kind: str, name: Any, legal: Collection[str]) -> None:
-    """Raise `unknown_name` unless the value is one of the valid names."""
+    """Raise the error of `unknown_name` unless the value is one of the valid names."""
     if not isinstance(name, str) or name not in legal:
         raise unknown_name(kind, name, legal)
 
@@ -91,7 +91,7 @@ def require_whole(name: str, value: Any, low: int | None = None, high: int | Non
 
 
 def listed(names: Sequence[str], word: str = "and") -> str:
-    """Return names in the form of a sentence: ``a, b and c``."""
+    """Return names as a part of a sentence: ``a, b and c``."""
     return f"{', '.join(names[:-1])} {word} {names[-1]}" if len(names) > 1 else "".join(names)
 
 

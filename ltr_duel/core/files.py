@@ -1,4 +1,4 @@
-"""Output paths are checked before any work; files and folders are written completely or not at all."""
+"""Write files and folders completely or not at all, and check before any work that they can be written."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def cache_home() -> Path:
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
-    """Yield the path of a temporary file; the file is renamed to ``path`` on success, and removed on failure.
+    """Yield the path of a temporary file, which becomes ``path`` on success and is removed on failure.
 
     Missing folders are created; on failure these folders are removed again. Links are followed.
 
@@ -86,7 +86,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
 
 @contextmanager
 def replacing_folder(path: Path) -> Iterator[Path]:
-    """Yield a temporary folder beside ``path``; the folder is renamed to ``path`` on success, and removed on failure.
+    """Yield a temporary folder beside ``path``, which becomes ``path`` on success and is removed on failure.
 
     If another process creates ``path`` in the meantime, the temporary folder is removed and ``path`` stays unchanged.
     """
@@ -125,7 +125,7 @@ def write_text(path: str | Path, text: str) -> None:
 
 @contextmanager
 def sole_writer(path: str | Path, lock: Path | None = None) -> Iterator[None]:
-    """Lock a file or folder against other writers; the system releases the lock when the process ends.
+    """Lock a file or folder, so that no other process writes to it until this process leaves the context or ends.
 
     The lock file is in the cache, under a digest of the path. Without write access to the cache, nothing is locked.
 
@@ -203,7 +203,7 @@ def cause(error: OSError) -> str:
 
 @contextmanager
 def named_errors(path: str | Path, temporary: Path | None = None) -> Iterator[None]:
-    """Convert file-system errors to `InputError` for ``path``, except errors that name a file outside ``temporary``."""
+    """Convert errors of the file system to `InputError` for ``path``, unless they name a file outside ``temporary``."""
     try:
         yield
     except OSError as error:

@@ -1,7 +1,7 @@
-"""What differs between machines: libraries, the processor, memory, processes.
+"""Facts about this machine: versions of libraries, the processor, the memory, and which processes run.
 
-psutil covers Linux, macOS and Windows. Only this module reads files that exist only on Linux: files in ``/proc`` and of
-control groups, any of which may be missing.
+psutil covers Linux, macOS and Windows. Some facts come from files that only Linux has, in ``/proc`` and of control
+groups, and any of these files may be missing. No other module reads such files.
 """
 
 from __future__ import annotations
@@ -57,26 +57,26 @@ def reserve(file: int, size: int) -> None:
 
 
 def free_memory() -> int:
-    """Return the number of bytes that this process may still allocate; a huge number if this is unknown."""
+    """Return how many bytes this process may still allocate; a huge number if this is unknown."""
     return min([_memory("available"), *(max(0, limit - used) for limit, used in _groups())])
 
 
 def total_memory() -> int:
-    """Return the bytes of memory of the machine, or the lowest limit of this process's control groups if lower."""
+    """Return the bytes of memory of the machine, or of the smallest control group of this process if it has fewer."""
     return min([_memory("total"), *(limit for limit, _ in _groups())])
 
 
 def require_memory(what: str, size: float) -> None:
     """Raise `InputError` if ``what`` needs more bytes than are free; call this before the allocation.
 
-    Without the check, Linux would grant more memory than exists, and kill the process when it uses this memory.
+    Without the check, Linux would grant more memory than exists, and kill the process when it uses the memory.
     """
     if size > _SMALL and size > (free := free_memory()):
         raise InputError(f"{what} needs {size / 1e9:,.1f} GB of memory, but only {free / 1e9:,.1f} GB is free")
 
 
 def process_identity(pid: int) -> dict[str, Any]:
-    """Return a description that identifies a process, for `still_runs`.
+    """Return what identifies a process, so that `still_runs` can recognise it later.
 
     The keys are ``machine`` (a string that differs between containers that do not see each other's processes),
     ``host``, ``pid`` and ``start`` (in seconds; None if the process has ended).

@@ -1,7 +1,7 @@
-"""Compiled kernels: the decorator, and the two compiled forms of a function.
+"""Kernels: Python functions that numba compiles, and the decorators that make them.
 
-Kernels are plain Python functions over arrays and NamedTuples of arrays. They allocate nothing. With
-``NUMBA_DISABLE_JIT=1`` the same code runs interpreted and returns the same values.
+A kernel takes numbers, arrays and NamedTuples of arrays, and allocates no memory. With ``NUMBA_DISABLE_JIT=1`` the same
+code runs as plain Python and returns the same values.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     Parameters
     ----------
     function : callable
-        It may only read and write its arguments: no allocation, no defaults, no checks, no global state.
+        It may only read and write its arguments. It must not allocate memory, have defaults, raise errors, or use
+        global variables that change.
 
     Returns
     -------
@@ -53,10 +54,9 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def outlined(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile like `kernel`; LLVM decides whether to inline the function into implementations of a `dispatched_call`.
+    """Compile like `kernel`, but let the compiler decide whether a `dispatched_call` contains a copy of the code.
 
-    Inlining speeds up functions that take nanoseconds, but slows down loops over arrays, for example through register
-    pressure.
+    A copy speeds up functions that take nanoseconds. It often slows down loops over arrays.
     """
     return kernel_for(function, forceinline=False)
 
@@ -64,7 +64,7 @@ def outlined(function: Callable[P, R]) -> Callable[P, R]:
 def kernel_for(
     function: Callable[P, R], *modules: str, parts: Mapping[str, Callable[..., Any]] | None = None, **flags: bool
 ) -> Callable[P, R]:
-    """Compile, like `kernel`, a function whose `dispatched` calls are implemented in ``modules``.
+    """Compile a function like `kernel`, if the `dispatched` functions that it calls are implemented in ``modules``.
 
     Stored code is valid until a source of these modules or of the function changes. ``parts`` maps global names in the
     code to functions that are inlined there. This saves time, because for a `dispatched` call numba would also compile
@@ -81,7 +81,7 @@ def uncached_kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile like `kernel`, but into each caller's machine code, for functions that take less time than a call."""
+    """Compile like `kernel`, but copy the code into each caller: for functions that take less time than a call."""
     if not numba.config.DISABLE_JIT:
         compiled_as(function)(function)
     return function
@@ -109,10 +109,10 @@ def interpreted(function: Callable[P, R]) -> Callable[P, R]:
 
 
 class Kernel(Generic[P, R]):
-    """A compiled function in two forms: with an entry point for Python, and without one, for other kernels.
+    """A compiled function in two forms: one that Python can call, and one that only other kernels can call.
 
-    Compiling the second form takes four fifths of the time of the first. Each form is made when it is first used. Code
-    is stored on disk if all modules belong to this package.
+    Each form is compiled when it is first used; the second takes four fifths of the time of the first. Code is stored
+    on disk if all modules belong to this package.
     """
 
     __qualname__: str  # name of the function
@@ -128,7 +128,7 @@ class Kernel(Generic[P, R]):
         self.py_func = function
         self.modules, self._flags, self._parts = modules, flags, parts
         self._forms: dict[bool, Any] = {}
-        self._direct: Any = None  # the form for Python once a call had no Generators: checks take as long as a call
+        self._direct: Any = None  # set by a call without Generators; the search for them takes as long as a call
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the compiled function."""
@@ -147,12 +147,12 @@ class Kernel(Generic[P, R]):
         return uncached_kernel, (self.py_func,)
 
     def compiled(self, *, for_python: bool = True) -> Any:
-        """Return numba's dispatcher: with an entry point for Python, or without one, for other kernels."""
+        """Return numba's dispatcher: the form that Python can call, or the form for other kernels."""
         form = self._forms.get(for_python)
         return self._form(for_python) if form is None else form
 
     def types_of(self, *args: Any) -> tuple[Any, ...]:
-        """Return numba's types of arguments, which can be pickled."""
+        """Return numba's types of the arguments. The types can be pickled."""
         return tuple(numba.typeof(_addressed(value)) for value in args)
 
     def compile(self, types: tuple[Any, ...], *, for_python: bool = True) -> Any:
@@ -189,7 +189,7 @@ def _typeof(function: Kernel[Any, Any], context: Any) -> Any:
 
 
 def _addressed(value: Any) -> Any:
-    """Return an argument for compiled code: each Generator, also in a tuple, is replaced by its addresses."""
+    """Return an argument for compiled code, in which each Generator, also in a tuple, is replaced by its addresses."""
     if isinstance(value, np.random.Generator):
         return borrowed(value)
     if isinstance(value, tuple):

@@ -1,7 +1,9 @@
-"""The folder of compiled kernels, named after a digest of the sources of the kernels' floor and of the floors below.
+"""The folder in which compiled kernels are stored, so that later processes need not compile them.
 
-numba's disk cache notices an edit of a kernel's file, but not of the files that this file imports. It stores pickles,
-and a pickle can run any code when it is loaded, so the folder is used only if no other user can write to it.
+A *floor* is a subpackage, such as `core`, that imports only the floors below it. numba notices an edit of a kernel's
+file, but not of the files that this file imports. The name of the folder is therefore a digest of the sources of the
+kernel's floor and of all floors below. Compiled code is stored as pickles, and a pickle can run any code when it is
+loaded. The folder is therefore used only if no other user can write to it.
 """
 
 from __future__ import annotations
@@ -18,18 +20,18 @@ from pathlib import Path
 from ltr_duel.core.files import cache_home as cache_home
 
 ROOT = Path(__file__).resolve().parent.parent
-# The floors with kernels; each imports only floors before it.
+# The floors that have kernels, from the lowest to the highest.
 FLOORS = ("core", "bandits", "clicks", "data", "rankers", "interleaving", "preferences", "simulation", "logs", "advice")
-_POLICIES = "bandits/policies"  # apart from its floor, because an edited policy changes no kernel but policies' loops
+_POLICIES = "bandits/policies"  # not counted with its floor: an edited policy changes only the loops of policies
 
 
 class KernelCacheWarning(UserWarning):
-    """Compiled code is not kept between processes."""
+    """Compiled code cannot be stored, and every process compiles again."""
 
 
 @functools.cache
 def kernel_folder(modules: frozenset[str], compiler: str) -> str:
-    """Return the folder for kernels of these modules; if compiled code cannot be stored safely, warn and return ""."""
+    """Return the folder for kernels of these modules. If nothing can be stored safely, warn and return ""."""
     top = cache_home() / "kernels"
     folder = top / kernel_digest(modules, compiler)
     try:
@@ -48,7 +50,7 @@ def kernel_folder(modules: frozenset[str], compiler: str) -> str:
 
 
 def remove_kernels() -> None:
-    """Delete all compiled code, because a file is unreadable: the error names no file, and others may be too."""
+    """Delete all compiled code, because a file is unreadable. The error does not say which, and there may be more."""
     for file in (cache_home() / "kernels").rglob("*.nb[ci]"):
         file.unlink(missing_ok=True)
 
@@ -70,9 +72,8 @@ def sources_digest() -> str:
 def kernel_digest(modules: frozenset[str], compiler: str) -> str:
     """Return a digest of the compiler's settings and of the sources that kernels of these modules depend on.
 
-    These are the files of all floors up to the highest floor of the modules, and those of all policies if one of the
-    modules is a policy. The names of the modules are included, because numba keeps one index of the types of a
-    function for a folder, and reading the types imports the modules of all policies in it.
+    The sources are the files of all floors up to the highest floor of the modules, and of all policies if a module is a
+    policy. The names of the modules are included, so that a process imports no policies but those that it uses.
     """
     highest = max(FLOORS.index(module.split(".")[1]) for module in modules)
     policies = [_POLICIES] * any(module.startswith("ltr_duel.bandits.policies.") for module in modules)

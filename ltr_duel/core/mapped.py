@@ -1,7 +1,7 @@
-"""Arrays that may be larger than memory: large arrays are stored in mapped files.
+"""Arrays that may be larger than the memory: large arrays are stored in files that are mapped into memory.
 
-A page of a mapped file counts as memory of the process until it is released. Passes over large arrays therefore release
-the pages that they have read or written. The system writes changed pages to the disk when it needs the memory.
+The system reads a page of such a file when the program uses it. The page then counts as memory of the process until it
+is released. Loops over large arrays therefore release the pages that they have read or written.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ LARGE = 2**29  # bytes
 
 
 def new_array(shape: tuple[int, ...], dtype: DTypeLike, large: int | None = None) -> NDArray[Any]:
-    """Make an array of zeros in memory, or in a temporary file if it has at least ``large`` bytes (default: `LARGE`).
+    """Return an array of zeros, which is in a temporary file if it has at least ``large`` bytes (default: `LARGE`).
 
-    The file is in the folder of the cache, has no name, and is deleted with the array, even if the process is killed.
+    The file is in the folder of the cache and has no name. It is deleted with the array, even if the process is killed.
     Raises `InputError` if the disk has less free space than a large array needs.
     """
     size = prod(shape) * np.dtype(dtype).itemsize
@@ -54,7 +54,7 @@ def new_array(shape: tuple[int, ...], dtype: DTypeLike, large: int | None = None
 def release_pages(array: NDArray[Any]) -> None:
     """Release the memory of an array in a mapped file, or of a part of the array; written values stay in the file.
 
-    array: other threads may use it at the same time. Nothing happens if the array is not in a file.
+    Other threads may use the array at the same time. Nothing happens if the array is not in a file.
     """
     file = _file(array)
     if file is not None and hasattr(mmap, "MADV_DONTNEED") and array.size:
@@ -68,7 +68,7 @@ def release_pages(array: NDArray[Any]) -> None:
 def small_pages(arrays: Collection[NDArray[Any]]) -> Iterator[None]:
     """Prevent large pages in mapped arrays that are written in this context and later read at random positions.
 
-    Otherwise Linux groups hundreds of pages, and each position that is read counts as two megabytes of memory.
+    With large pages, each position that is read would count as two megabytes of memory.
     """
     _advise(arrays, "MADV_RANDOM")
     try:
@@ -78,7 +78,7 @@ def small_pages(arrays: Collection[NDArray[Any]]) -> Iterator[None]:
 
 
 def expect_few_reads(arrays: Collection[NDArray[Any]]) -> None:
-    """Make the system read single pages of mapped arrays, for random reads, if they are large and exceed free memory.
+    """Prepare mapped arrays for reads at random positions: if they exceed the free memory, a read loads one page.
 
     Otherwise the system reads up to several megabytes around each position, and reads the same bytes again later.
     """
@@ -88,7 +88,7 @@ def expect_few_reads(arrays: Collection[NDArray[Any]]) -> None:
 
 
 def is_kept(array: Any) -> bool:
-    """Return whether an array is in a file that was mapped for reading, not in memory or in a temporary file."""
+    """Return whether an array is in a file that was mapped for reading, and not in memory or in a temporary file."""
     while isinstance(array, np.ndarray) and not isinstance(array, np.memmap):
         array = array.base
     return array.mode == "r" if isinstance(array, np.memmap) else isinstance(array, mmap.mmap)

@@ -1,4 +1,4 @@
-"""The view of an object in a notebook: a few sentences and a small table.
+"""How an object looks in a notebook: a few sentences and a small table.
 
 The HTML contains no styles and no scripts; the notebook's theme sets the colours. All text is escaped.
 """

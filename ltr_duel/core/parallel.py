@@ -1,6 +1,6 @@
-"""Run independent tasks in parallel, with one progress line.
+"""Run independent tasks in parallel, and show their progress in one line.
 
-Threads are sufficient, because kernels release the interpreter's lock; and threads share memory, so no data is copied.
+The tasks run on threads, not in processes: kernels let other threads run, and threads share data without a copy.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ def run_tasks(
 ) -> Iterator[Answer]:
     """Run ``function`` for each task on ``jobs`` threads (-1: all cores); yield the results in the order of the tasks.
 
-    A task must not depend on another task, nor on the number of workers. ``total`` is the sum of all weights.
+    A result must not depend on other tasks, nor on the number of threads. ``total`` is the sum of all weights.
 
-    first_alone: whether the first task compiles the kernels before the other tasks start, because numba can fail if two
-        threads compile the same kernel. False if the caller has compiled the kernels.
+    first_alone: whether the first task compiles the kernels alone, because numba can fail if two threads compile the
+        same kernel. False if the caller has compiled the kernels.
     """
     work = list(tasks)
     workers = min(checked_jobs(jobs), max(1, len(work)))
@@ -78,7 +78,7 @@ def checked_jobs(jobs: int) -> int:
 
 
 def abandon(thread: threading.Thread) -> None:
-    """Record a thread that cannot be ended and is no longer waited for."""
+    """Remember a thread that cannot be ended, and for which nobody waits."""
     _abandoned.append(thread)
 
 

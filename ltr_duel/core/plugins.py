@@ -1,4 +1,4 @@
-"""Plug-in files: Python files of the user that register components of any kind."""
+"""Plug-in files: Python files of the user that add policies, comparison methods or click models."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _loaded: dict[Path, Plugin] = {}  # the current version of each file
 def load_plugin(path: str | Path) -> Plugin:
     """Run a Python file that registers components, so that their names can be used.
 
-    If the file was loaded before and has been edited, its components replace those of the earlier version. If the new
-    version cannot be used, those of the earlier version remain.
+    You may edit the file and load it again: its components then replace those of the earlier version. If the new
+    version cannot be used, the components of the earlier version remain.
 
     Parameters
     ----------
     path : str or Path
-        A Python file, written like the modules of this package that register components.
+        A Python file that registers components, as the modules of this package do.
 
     Returns
     -------
@@ -95,14 +95,14 @@ def load_plugin(path: str | Path) -> Plugin:
 
 
 def reload_plugin(plugin: Plugin) -> None:
-    """Load a plug-in in a worker; raise `InputError` if the file has changed since, or cannot be used."""
+    """Load a plug-in in a worker. Raise `InputError` if the file cannot be used, or has changed in the meantime."""
     path = Path(plugin.path)
     if _loaded.get(path) != plugin and load_plugin(path).sha256 != plugin.sha256:
         raise InputError(f"{path}: changed since the experiment was started")
 
 
 def plugin_complaint(error: BaseException) -> str | None:
-    """Return location and message of an error that was raised in a plug-in; None if it was raised elsewhere."""
+    """Return place and message of an error that was raised in a plug-in; None if it was raised elsewhere."""
     files = set(map(str, _loaded))
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
     if not frames:

@@ -1,4 +1,4 @@
-"""Progress of long work: a bar on a terminal and in a notebook, otherwise a plain line every 30 seconds."""
+"""Show the progress of long work: a bar on a terminal and in a notebook, elsewhere a line every 30 seconds."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ _lines: set[str] = set()
 
 
 def say(line: str) -> None:
-    """Write a line to stderr once per process, in commands and notebooks; never if ``LTR_DUEL_PROGRESS=0``."""
+    """Write a line to stderr in commands and notebooks, once per process, unless ``LTR_DUEL_PROGRESS=0``."""
     if line not in _lines and progress_allowed() and ("ltr_duel.cli.main" in sys.modules or _in_notebook()):
         _lines.add(line)
         print(line, file=sys.stderr, flush=True)
 
 
 class PlainLine:
-    """Prints the progress of long work every 30 seconds if there is no bar; never if ``LTR_DUEL_PROGRESS=0``."""
+    """Prints the progress of long work every 30 seconds where there is no bar, unless ``LTR_DUEL_PROGRESS=0``."""
 
     EVERY = 30.0  # seconds
 

@@ -1,7 +1,7 @@
-"""Randomness: named streams derived from a seed, and the few draws that kernels need.
+"""Random numbers: generators that are named after their purpose (*streams*), and the draws that kernels need.
 
-A stream is named after its purpose, never after the time or process of its creation. The same seed therefore gives the
-same bytes on any number of workers, and a new stream does not change the numbers of other streams.
+The numbers of a stream follow from the user's seed and the name of the stream alone, not from the time or the process.
+The same seed therefore gives the same results on any number of workers, and a new stream does not change the others.
 
 Kernels draw only by `uniform`, that is ``rng.random()``, which is stable across numpy versions and quick to compile.
 """
@@ -20,10 +20,10 @@ from ltr_duel.core.jit import kernel
 
 
 class Streams(NamedTuple):
-    """The independent sources of chance in one simulated run."""
+    """The streams of one simulated run, which are independent of each other."""
 
-    policy: np.random.Generator  # choices and tie-breaks of the policy
-    feedback: np.random.Generator  # the coin of a duel, or of a tied comparison
+    policy: np.random.Generator  # random choices of the policy
+    feedback: np.random.Generator  # the coin of a duel in a matrix, or of a tied comparison
     queries: np.random.Generator  # the sequence of queries
     lists: np.random.Generator  # the shown lists
     clicks: np.random.Generator  # the clicks
@@ -35,7 +35,7 @@ def checked_seed(seed: int) -> int:
 
 
 def stream(seed: int, *names: str | int) -> np.random.Generator:
-    """Return the random stream with this name.
+    """Return the random generator with this name.
 
     Parameters
     ----------

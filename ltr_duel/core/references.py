@@ -1,4 +1,4 @@
-"""The cited works: a list in BibTeX, ``references.bib``, and the short forms of its entries."""
+"""The works that are cited: entries of the BibTeX file ``references.bib``, and short forms of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ACCENTS = {"'": "\u0301", '"': "\u0308"}
 
 @dataclass(frozen=True)
 class Reference:
-    """One entry of ``references.bib``; the author, title, venue and year of its one-line forms are plain text."""
+    """A cited work: its BibTeX entry, and its authors, title, venue and year as plain text."""
 
     bibtex: str
     authors: tuple[str, ...]

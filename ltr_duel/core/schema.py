@@ -1,4 +1,4 @@
-"""Read TOML files and convert their tables to frozen dataclasses; each error names the key path and the valid values.
+"""Read TOML files into frozen dataclasses. Each error says where the fault is and which values are valid.
 
 A dataclass declares each of its fields by `value`, `axis` (one value or a list), `table` or `tables`.
 """
@@ -40,7 +40,7 @@ def value(read: Reader, such_as: str = "", **default: Any) -> Any:
 
 
 def axis(read: Reader, such_as: str = "", **default: Any) -> Any:
-    """Declare a tuple field, given as one value or a list of distinct values."""
+    """Declare a field that is a tuple; the TOML file gives one value, or a list of distinct values."""
     return _field(lambda given, where: one_or_more(read, given, where), default, such_as)
 
 
@@ -61,7 +61,7 @@ def tables(cls: type, **default: Any) -> Any:
 
 
 def read_table(cls: type[Table], given: Any, where: str) -> Table:
-    """Build a dataclass from a TOML table; messages of `InputError` begin with ``where``."""
+    """Return a dataclass that is filled from a TOML table; messages of `InputError` begin with ``where``."""
     if not isinstance(given, dict):
         raise InputError(f"{where}: must be a table, not {errors.shown(given)}")
     declared = dataclasses.fields(cls)  # type: ignore[arg-type]  # only dataclasses are given
@@ -83,7 +83,7 @@ def missing(what: str, such_as: str) -> InputError:
 
 @contextmanager
 def located(where: str) -> Iterator[None]:
-    """Put the key path before the message of an `InputError`, unless the message already begins with the path."""
+    """Put the place in the file before the message of an `InputError`, unless the message already begins with it."""
     try:
         yield
     except InputError as error:
@@ -123,7 +123,7 @@ def text(given: Any) -> str:
 
 
 def component(registry: components.Registry[Any]) -> Reader:
-    """Return a reader of component names with parameters, ``"rucb:alpha=0.51"``; the reader returns a checked label."""
+    """Return a reader that checks the label of a component with its parameters, such as ``"rucb:alpha=0.51"``."""
     return lambda given: registry.configure(text(given)).label
 
 

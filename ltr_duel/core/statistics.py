@@ -1,12 +1,14 @@
-"""Intervals and tests of a mean or a share, each with its estimand, its assumptions and its source.
+"""Intervals and tests of a mean or a share. Each function names its assumptions and its source.
 
-The tests that flip signs are exact for few observations. Their hypothesis is that each observation is as likely as its
-negative, independently of the other observations. It holds if two rankers are identical, because the contributor of
-each clicked document is then random. Given the sizes |x|, the signs are fair coins, and the p-value is the probability
-that the sum is at least as far from 0 as the observed sum (Fisher, The Design of Experiments 1935, section 21). An
-observation may be the sum of a cluster of any size; zeros carry no information. If the mean is 0 but the distribution
-is not symmetric, the test is valid for large samples, because the sum is divided by the square root of the sum of
-squares (Janssen, Studentized permutation tests for non-i.i.d. hypotheses, Statistics & Probability Letters 1997).
+The tests that flip signs are exact even for few observations. Their hypothesis is that each observation is as likely as
+its negative, independently of the other observations. It holds if two rankers are identical, because chance then
+decides which of them contributed a clicked document. Under this hypothesis, the sign of each observation is a fair
+coin. The p-value is the probability that the sum with such signs is at least as far from 0 as the observed sum (Fisher,
+The Design of Experiments 1935, section 21). An observation may be the sum of a cluster of any size. Zeros do not count.
+
+For the weaker hypothesis that the mean is 0, the test is valid if the sample is large. The reason is that the sum is
+divided by the square root of the sum of squares (Janssen, Studentized permutation tests for non-i.i.d. hypotheses,
+Statistics & Probability Letters 1997).
 """
 
 from __future__ import annotations
@@ -35,12 +37,11 @@ def student_quantile(probability: ArrayLike, freedom: ArrayLike) -> FloatVector:
 def student_reach(error: ArrayLike, freedom: ArrayLike, confidence: float) -> FloatVector:
     """Return half the width of Student's interval of a mean; infinite if there are no degrees of freedom.
 
-    The estimand is the expected value of the estimate. The interval is exact if the observations are independent and
-    normal. It is an approximation for 20 or more observations of bounded values; for fewer, and for values that are
-    nearly always equal, it is too narrow.
+    The interval covers the expected value of the estimate. It is exact if the observations are independent and normal.
+    It is an approximation for 20 or more observations of bounded values. For fewer, and for values that are nearly
+    always equal, it is too narrow.
 
-    error: standard errors.
-    freedom: degrees of freedom of the standard errors.
+    error, freedom: standard errors, and their degrees of freedom.
     confidence: above 0 and below 1.
     """
     freedom = np.asarray(freedom, np.float64)
@@ -50,10 +51,10 @@ def student_reach(error: ArrayLike, freedom: ArrayLike, confidence: float) -> Fl
 
 
 def student_p(mean: ArrayLike, error: ArrayLike, freedom: ArrayLike) -> FloatVector:
-    """Return the two-sided p-value, above 0, of "the expected value is 0" by Student's t.
+    """Return the two-sided p-value, above 0, of "the expected value is 0" by Student's t-test.
 
-    The assumptions are the same as for `student_reach`. Without degrees of freedom, or without any variation, the data
-    do not determine the error, and the p-value is 1.
+    The assumptions are those of `student_reach`. Without degrees of freedom, or without any variation, the data say
+    nothing about the error, and the p-value is 1.
     """
     error, freedom = np.asarray(error, np.float64), np.asarray(freedom, np.float64)
     known = (freedom > 0) & (error > 0)
@@ -62,10 +63,9 @@ def student_p(mean: ArrayLike, error: ArrayLike, freedom: ArrayLike) -> FloatVec
 
 
 def clopper_pearson(hits: ArrayLike, n: ArrayLike, confidence: float) -> tuple[FloatVector, FloatVector]:
-    """Return an interval that covers a share with at least this confidence (Clopper, Pearson, Biometrika 1934).
+    """Return an interval that covers a probability with at least this confidence (Clopper, Pearson, Biometrika 1934).
 
-    The estimand is the probability of a hit. The n trials are independent with the same probability; n is fixed in
-    advance.
+    The n trials must be independent and have the same probability of a hit, and n must be fixed in advance.
 
     hits, n: number of hits, and of trials, at least 1. Both may be effective numbers, which need not be whole.
     confidence: above 0 and below 1.
@@ -77,12 +77,12 @@ def clopper_pearson(hits: ArrayLike, n: ArrayLike, confidence: float) -> tuple[F
 
 
 def bootstrap_interval(samples: FloatVector, units: int) -> tuple[float, float]:
-    """Return the expanded 95 % percentile interval of bootstrap samples.
+    """Return the 95 % percentile interval of bootstrap samples, expanded for few units.
 
-    Few units make percentile intervals too narrow. The ends are therefore moved outwards, by the factor by which
+    With few units, percentile intervals are too narrow. The ends are therefore moved outwards by the factor by which
     Student's t is wider than the normal distribution, times sqrt(units / (units - 1)) (Hesterberg, What Teachers Should
     Know About the Bootstrap, The American Statistician 2015, section 5.3). The units must be independent. The interval
-    cannot account for events that occurred in none of the units.
+    does not allow for events that occurred in none of the units.
 
     samples: shape (n,); the statistic of each sample; NaN is ignored.
     units: number of independent observations, at least 2.
@@ -95,10 +95,10 @@ def bootstrap_interval(samples: FloatVector, units: int) -> tuple[float, float]:
 def sign_flip_p(x: ArrayLike, times: ArrayLike = 1) -> float:
     """Return the two-sided p-value, above 0, of "each observation is as likely as its negative".
 
-    The test is exact for whole numbers whose absolute values sum to at most 4,000. Other numbers are rounded to
-    multiples of a step, so that their absolute values sum to 1,000 steps or more; the test of the rounded numbers is
-    exact. If the number of effective observations, (sum x^2)^2 / sum x^4, is above 1,000 (above 300 for numbers that
-    are not whole), the sum is treated as normal. If all observations are 0, the result is 1.
+    The test is exact for whole numbers whose absolute values sum to at most 4,000. Other numbers are first rounded to
+    multiples of a small step, so that their absolute values sum to 1,000 steps or more. The test of the rounded numbers
+    is exact. For many observations, the sum is treated as normal: if (sum x^2)^2 / sum x^4 is above 1,000, or above 300
+    for numbers that are not whole. If all observations are 0, the result is 1.
 
     x: shape (n,); independent observations, or sums of independent clusters.
     times: number of occurrences of each observation.
@@ -144,11 +144,11 @@ def _fair_coins(n: int) -> FloatVector:
 
 
 def sign_p(wins: ArrayLike, losses: ArrayLike, total: ArrayLike, square: ArrayLike) -> FloatVector:
-    """Return the p-value of `sign_flip_p` for single observations in [-1, 1], computed from their sums.
+    """Return p-values of the test of `sign_flip_p` for single observations in [-1, 1], from their counts and sums.
 
-    If each observation is a win (1), a loss (-1) or a tie (0), this is the exact p-value of the sign test (Dixon, Mood,
-    JASA 1946). For other observations it is the bound of Hoeffding (JASA 1963), which is never below the exact value,
-    or a normal approximation if their sum of squares is above 1,000.
+    If each observation is a win (1), a loss (-1) or a tie (0), this is the exact sign test (Dixon, Mood, JASA 1946).
+    For other observations it is the bound of Hoeffding (JASA 1963), which is never below the exact value. If their sum
+    of squares is above 1,000, the result is a normal approximation.
 
     wins, losses: numbers of observations above and below 0.
     total, square: sum of the observations, and sum of their squares.
@@ -168,7 +168,7 @@ def sign_p(wins: ArrayLike, losses: ArrayLike, total: ArrayLike, square: ArrayLi
 
 
 def signed_rank_p(x: ArrayLike) -> float:
-    """Return the two-sided p-value of Wilcoxon's signed-rank test, exact also with ties and zeros, by `sign_flip_p`.
+    """Return the two-sided p-value of Wilcoxon's signed-rank test. It is exact also with ties and zeros.
 
     Zeros receive ranks, but the sum omits them (Pratt, JASA 1959).
 
@@ -195,14 +195,14 @@ def mean_test(x: ArrayLike) -> float:
 
 
 def holm(p: FloatVector, family: int = 0) -> FloatVector:
-    """Correct p-values of several tests (Holm, Scandinavian Journal of Statistics 1979); NaN stays and is not counted.
+    """Return p-values, corrected for several tests (Holm, Scandinavian Journal of Statistics 1979). NaN stays NaN.
 
     The probability of any false rejection is at most the level, however the tests depend on each other.
 
     p: shape (n,)
-    family: number of tests that could have been made; by default the number of tests in ``p``. If the best of K items
-        *in the same data* is compared with the K - 1 other items, any of the K (K - 1) / 2 pairs could have been
-        tested, so the number is K (K - 1) / 2. If the reference item was named beforehand, the number is K - 1.
+    family: number of tests that could have been made; by default the number of tests in ``p``, without NaN. A
+        comparison of K - 1 items with an item that was named beforehand has K - 1 tests. A comparison with the best of
+        K items *in the same data* could have tested any pair, so it has K (K - 1) / 2 tests.
 
     Examples
     --------

@@ -21,8 +21,8 @@ _ARCHIVES = b"PK\x03\x04", b"Rar!", b"7z\xbc\xaf", b"\x28\xb5\x2f\xfd"  # zip, r
 def unpacked(path: Path, source: Any) -> Any:
     """Return the bytes of a text file in UTF-8 or Latin-1, as a buffered binary file.
 
-    Files of gzip, bzip2 and xz, which are recognised by their first bytes, are unpacked, UTF-16 with a byte order mark
-    becomes UTF-8 (in memory), and the byte order mark is left out.
+    Files of gzip, bzip2 and xz are recognised by their first bytes, and unpacked. UTF-16 with a byte order mark becomes
+    UTF-8, in memory. A byte order mark is left out.
 
     path: the file's name, for messages.
     source: the file, at its start; for example, what `files.reading` yields.
@@ -62,5 +62,5 @@ def decoded(text: bytes) -> str:
 
 
 def is_index_name(column: str) -> bool:
-    """Return whether a column has no name, or a name that pandas gives to such a column: an index that was written."""
+    """Return whether a column is an index that pandas wrote: it has no name, or a name that pandas made."""
     return bool(re.fullmatch(r"\s*|Unnamed: \d+(\.\d+)*|__index_level_\d+__", column))

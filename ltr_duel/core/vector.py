@@ -1,4 +1,4 @@
-"""Reductions of vectors, in a form that is compiled to SIMD code; the order of the operations does not matter."""
+"""Search and count numbers in vectors, and find the largest, in a form that is compiled to SIMD instructions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def count_up_to(values: FloatVector, level: float) -> int:
 
 @inlined
 def block_up_to(values: FloatVector, start: int, level: float) -> int:
-    """Return a bit for each of the next 32 values, or of those that are left: 1 if it is at most ``level``."""
+    """Return 32 bits, one for each of the next values: 1 if the value exists and is at most ``level``."""
     size, mask = values.shape[0], 0
     if start + LANES <= size:
         return lanes_up_to(values, start, level)
@@ -53,7 +53,7 @@ def block_up_to(values: FloatVector, start: int, level: float) -> int:
 
 @inlined
 def block_at(base: FloatVector, width: FloatVector, start: int, scale: float, level: float) -> int:
-    """Return a bit for each of the next 32 indices, or of those that are left: 1 if the sum there equals ``level``."""
+    """Return 32 bits, one for each of the next indices: 1 if ``base + scale * width`` there equals ``level``."""
     size, mask = base.shape[0], 0
     if start + LANES <= size:
         return lanes_at(base, width, start, scale, level)
@@ -220,7 +220,7 @@ def random_fewest(counts: IntVector, rng: np.random.Generator) -> int:
 
 @kernel
 def first_above(sums: FloatVector | IntVector, value: float) -> int:
-    """Return, by bisection, the index of the first of ascending numbers above ``value``; the last must be above it."""
+    """Return the index of the first of ascending numbers that is above ``value``; the last must be above it."""
     low, high = 0, sums.shape[0] - 1
     while low < high:
         middle = (low + high) // 2

@@ -1,8 +1,8 @@
-"""The compiler: the only package that imports numba's internals and llvmlite.
+"""The part of the package that knows the compiler: only its modules import numba's internals and llvmlite.
 
 `options`
-    The compiler's flags: the documented flags, and the undocumented flags that the installed numba supports.
-`instructions`, `lanes`, `coins`, `generators`
+    The compiler's options: documented ones, and undocumented ones if the installed numba supports them.
+`instructions`, `lanes`, `coins`, `generators`, `addresses`
     Python functions that are replaced by LLVM instructions in compiled code. Both forms return the same values.
 
 These modules do not change numba for other packages: all entries that they add to numba's tables are for functions and

@@ -1,6 +1,7 @@
-"""Compiled functions that are called by their address, with a NamedTuple of arrays that is passed by its address.
+"""Call compiled functions by their address, and pass them a NamedTuple of arrays by its address.
 
-The caller's code depends neither on the function nor on the class of the NamedTuple, so it is compiled only once.
+The caller's code then depends neither on the function nor on the class of the NamedTuple, and is compiled only once.
+The NamedTuple is stored as *words*: 64-bit numbers that describe its arrays and contain its other values.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _WORD = ir.IntType(64)
 
 
 class WordsType(types.Type):  # type: ignore[misc]  # numba has no type annotations
-    """numba's type for the address of the words of a value whose type is ``kind``."""
+    """numba's type for the address of words; ``kind`` is numba's type of the value that the words describe."""
 
     def __init__(self, kind: Any) -> None:
         self.kind = kind
@@ -43,7 +44,7 @@ def words_of(value: Any) -> list[Any]:
 
 
 def value_at(words: int) -> Any:
-    """Return the value whose words have this address, which is of `WordsType`; for compiled code only."""
+    """Return the value whose words are at this address, which must be of `WordsType`; for compiled code only."""
     raise TypeError("only compiled code has values at addresses")
 
 

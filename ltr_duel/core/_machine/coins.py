@@ -1,7 +1,7 @@
-"""Sample 32 coins at once: compare random words with words that represent probabilities, and count the wins.
+"""Flip 32 coins at once: compare random words with words that represent probabilities, and count the wins.
 
-The compiler does not turn loops into instructions for 32 coins. With such instructions, a tournament between arms with
-sampled outcomes takes a third of the time.
+The compiler does not make such instructions from loops. With them, a tournament between arms with sampled outcomes
+takes a third of the time.
 """
 
 from __future__ import annotations

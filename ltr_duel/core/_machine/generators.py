@@ -1,9 +1,9 @@
-"""Random numbers in compiled code: pass a numpy Generator as addresses, and draw its next uniform number.
+"""Random numbers in compiled code: a kernel receives addresses instead of a numpy Generator, and draws from these.
 
-Kernels are compiled without reference counts and cannot hold a Python object. Therefore, when Python calls a kernel,
-each Generator is replaced by addresses from its ``bit_generator.ctypes``. If its state is a PCG64 of the expected
-layout, compiled code steps the state in place (`Stepped`), which takes a third of the time of a call of numpy's
-function (`Called`) and gives the same numbers and the same final state.
+Kernels are compiled without reference counts, so they cannot hold a Python object. When Python calls a kernel, each
+Generator is replaced by addresses from its ``bit_generator.ctypes``. A PCG64 of the expected layout is advanced by the
+compiled code itself (`Stepped`). This takes a third of the time of a call of numpy's function (`Called`), and gives the
+same numbers and the same final state.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _WIDE, _HUGE, _DOUBLE = ir.IntType(64), ir.IntType(128), ir.DoubleType()
 
 
 class Stepped(NamedTuple):
-    """The address of the state of a Generator whose state is stepped in place."""
+    """The address of the state of a Generator that compiled code advances itself."""
 
     state: int
 
@@ -87,7 +87,7 @@ def _unbox(kind: Any, value: Any, c: Any) -> Any:
 
 
 def uniform(rng: np.random.Generator) -> float:
-    """Draw a number uniformly from [0, 1).
+    """Draw a number uniformly from [0, 1), as ``rng.random()`` does.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def uniform(rng: np.random.Generator) -> float:
     Returns
     -------
     float
-        The value of ``rng.random()``; ``rng`` is left in the same state as by ``rng.random()``.
+        The value that ``rng.random()`` would return; the generator's state afterwards is the same, too.
 
     Examples
     --------

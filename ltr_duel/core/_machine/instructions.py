@@ -1,9 +1,8 @@
 """Replace Python functions by LLVM instructions in compiled code.
 
-The source of a kernel calls plain Python functions, which run when the kernel is interpreted. Some of these functions
-have an intrinsic, which generates their instructions. Before a kernel is compiled, `compiled_text` binds the global
-names of these functions to their intrinsics, so that the instructions become part of the kernel. If compiled code does
-not call such a function by a global name, numba finds an overload of the function.
+Some functions that kernels call have two forms. The plain Python form runs when a kernel is interpreted. The other, an
+intrinsic, generates the instructions for compiled code. Before a kernel is compiled, `compiled_text` binds the global
+names of such functions to their intrinsics. If compiled code calls a function in another way, numba finds an overload.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ class Writer:
         return value
 
     def store(self, kind: ir.Type, array: int, at: Any, value: Any) -> None:
-        """Store a value at the address from which `load` reads."""
+        """Store a value at the place from which `load` would read it."""
         self.builder.store(value, self.address(kind, array, at)).align = self.kinds[array].dtype.bitwidth // 8
 
     def spread(self, number: Any, kind: ir.VectorType) -> Any:
@@ -56,7 +55,7 @@ class Writer:
         return self.builder.zext(self.builder.bitcast(bits, ir.IntType(bits.type.count)), ir.IntType(64))
 
     def address(self, kind: ir.Type, array: int, at: Any) -> Any:
-        """Return the address of index ``at`` of an array, as that of a value of the type ``kind``."""
+        """Return the address of index ``at`` of an array, as the address of a value of the type ``kind``."""
         own = cgutils.create_struct_proxy(self.kinds[array])(self.context, self.builder, value=self._args[array])
         return self.builder.bitcast(self.builder.gep(own.data, [at]), kind.as_pointer())
 
@@ -113,11 +112,11 @@ def resolved_as(resolve: Callable[..., Any], function: Callable[..., Any], **opt
 def compiled_text(
     function: Callable[..., Any], folder: str = "", parts: Mapping[str, Any] | None = None
 ) -> Callable[..., Any]:
-    """Return a copy of a function for numba to compile: it calls the intrinsics, and its file name locates the cache.
+    """Return a copy of a function for numba to compile; it calls the intrinsics, and its file name locates the cache.
 
-    numba stores compiled code beside the source file of a function. If ``folder`` is given, an empty file in it, named
-    after the module, replaces the source file; the folder's name is a digest of the sources. ``parts`` maps further
-    global names to their replacements.
+    numba stores compiled code beside the source file of a function. If ``folder`` is given, an empty file in this
+    folder, named after the module, replaces the source file. The folder is named after a digest of the sources.
+    ``parts`` maps further global names to their replacements.
     """
     given, code = function.__globals__, function.__code__
     names: dict[str, Any] = {"__name__": given["__name__"], _MARK: True}
@@ -138,7 +137,7 @@ def compiled_text(
 
 
 def _keep_write(statement: Any, _: Any, live: set[str], *rest: Any) -> Any:
-    """Keep a write to an array in functions of this package.
+    """Keep a write to an array in functions of this package, which numba would remove.
 
     After numba has inlined a function, it removes writes to arrays that it does not recognise as parts of an argument:
     arrays from a tuple that the function builds, ``a, b = state.a, state.b``, or from a call.

@@ -1,8 +1,8 @@
 """The options with which numba compiles kernels.
 
 Three options are documented. An undocumented option is used only if it has the expected effect in the installed numba.
-Without the undocumented options, kernels are slower but return the same values; ``LTR_DUEL_COMPILER=plain`` disables
-these options.
+Undocumented options make kernels faster and do not change the values that they return. ``LTR_DUEL_COMPILER=plain``
+switches them off.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Compiled code on disk, and one line on stderr when code has to be compiled."""
+"""Store compiled code on disk, and say so in one line on stderr when code has to be compiled."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LINE = "compiling on first use, which takes some seconds; later runs load the co
 
 
 class _Cache(FunctionCache):  # type: ignore[misc]  # numba has no types
-    """The stored code of a function; errors of the disk cost time, but do not stop the program.
+    """The stored code of a function. If the disk fails, code is compiled again, and the program goes on.
 
     Code for types from outside this package is not stored: the source of such a type may be edited, and other processes
     could not read an index that names its class.
@@ -52,7 +52,7 @@ def compiled(text: Callable[..., Any], options: dict[str, Any], *, stored: bool)
 
 
 def is_stored(dispatcher: Any, sig: tuple[Any, ...]) -> bool:
-    """Return whether the memory or the disk has code for these types; True if it is never stored."""
+    """Return whether code for these types is in memory or on disk; also True if such code is never stored."""
     cache = dispatcher._cache
     if sig in dispatcher.overloads or not isinstance(cache, _Cache):
         return True

@@ -34,15 +34,15 @@ class ClickModel:
     p_click : tuple of float
         For each grade from 0, the probability of a click on an examined document.
     p_stop : tuple of float
-        For each grade, the probability that the session ends after a click on a document.
+        For each grade, the probability that the session ends after a document of this grade (see ``stop_on``).
     stop_on : {"click", "examine"}
-        With ``"examine"``, `p_stop` is also the probability that the session ends after a document without a click.
+        Whether `p_stop` applies only after a click, as by default, or after every examined document.
     position_bias : float
         Users notice the document at position k = 1, 2, ... with probability ``k ** -position_bias``. They do not click
         on a document that they do not notice. With the default, 0, users notice every document.
     p_leave : tuple of float
-        For each grade, the probability that the session ends after a document without a click; by default 0. It can be
-        given only with ``stop_on="click"``.
+        For each grade, the probability that the session ends after an examined document without a click; by default 0.
+        It can be given only with ``stop_on="click"``.
     p_notice : tuple of float
         For each position from the top, a factor of the probability that the document is noticed; by default 1. The last
         entry also holds for all lower positions.

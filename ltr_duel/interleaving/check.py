@@ -26,7 +26,7 @@ def check_method(method: str | Method) -> None:
 
     - A list contains only documents of the query, none of them twice, and is as long as possible.
     - Identical rankers win equally often. If two rankers are swapped, the mean outcome changes its sign.
-    - A ranker with the relevant documents at the top wins against the reverse of its order.
+    - A ranker with the relevant documents at the top wins, on average, against the reverse of its order.
     - Outcomes are from -1 to 1. The same seed gives the same list, and compiled code has the outcomes of plain Python.
 
     All outcome rules are tested, also with queries that have fewer documents than the list has positions.

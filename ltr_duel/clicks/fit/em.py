@@ -1,4 +1,4 @@
-"""Fit click models by EM: each step sets a parameter to its expected successes divided by its expected trials."""
+"""Fit click models by expectation maximisation (EM): a parameter becomes its expected successes / expected trials."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _STEP = 1e-5  # step for derivatives, as a share of the distance of a parameter 
 
 
 class Errors(NamedTuple):
-    """Standard errors of all parameters, and the independent clusters behind them."""
+    """Standard errors of all parameters, and the clusters from which they were computed."""
 
     values: FloatVector  # nan if the sessions do not determine the error
     cluster: str  # what a cluster is: "query", "user" or "session"

@@ -82,7 +82,7 @@ def session_entries(model: Any, lists: Lists, s: int, work: Work) -> tuple[int, 
 
 @kernel
 def walk_down(model: Any, lists: Lists, s: int, work: Work) -> tuple[float, int]:
-    """Fill ``reached``; return the log-likelihood of session s and the rank of its last click, or -1."""
+    """Fill ``reached`` from the top; return the log-likelihood of session s and the rank of its last click, or -1."""
     start, reached = lists.ptr[s], work.reached
     likelihood, product, last = 0.0, 1.0, -1
     reached[0] = 1.0

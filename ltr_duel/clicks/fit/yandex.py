@@ -36,7 +36,7 @@ def read_yandex(path: str | Path) -> Sessions:
     queries, documents, users = dict[str, int](), dict[str, int](), dict[str, int]()
     lengths, query, user, document, click = (array("q") for _ in range(5))
     session, searcher = "", -1
-    impressions = list[tuple[str, int, list[str]]]()  # of the session: SERPID, index of the first entry, documents
+    impressions = list[tuple[str, int, list[str]]]()  # of this session: SERPID, first index in `document`, documents
     try:
         with (gzip.open if str(path).endswith(".gz") else open)(path, "rt", encoding="utf-8") as file:
             for row, line in enumerate(file, 1):

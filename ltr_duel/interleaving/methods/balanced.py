@@ -1,7 +1,7 @@
 """Balanced interleave: merge the lists of two rankers in turn; a coin decides which ranker begins.
 
-The clicks down to the lowest clicked document are compared. Each ranker gives this document a rank, and k is the better
-of the two ranks. The ranker with more clicked documents among its first k wins. If two rankers differ by a single moved
+To decide who won, find the lowest clicked document. Each of the two rankers gives it a rank, and k is the better one of
+these ranks. The ranker with more clicked documents among its first k wins. If two rankers differ by a single moved
 document, random clicks favour one of them (see docs/methods.md).
 
 Joachims. Evaluating Retrieval Performance Using Clickthrough Data. 2003. Chapelle, Joachims, Radlinski, Yue.

@@ -1,4 +1,4 @@
-"""Optimized multileave: sample some lists, and choose how often each is shown, so that many rankers compare fairly.
+"""Optimized multileave: sample some lists, and choose how often each is shown so that it is fair to many rankers.
 
 At each position, a sampled list shows the best remaining document of a random ranker. If document d is clicked, ranker
 j gets the credit 1 / rank_j(d). A linear program finds probabilities of the lists for which all rankers have the same

@@ -8,8 +8,8 @@ A preference between two documents counts only if each could have been drawn at 
 probability that this is so; the weight of the preference is 1 / p. The score of a ranker is the total weight of the
 preferences with which it agrees, and the higher score wins. Under random clicks, all rankers have the same mean score.
 
-Oosterhuis, de Rijke. Sensitive and Scalable Online Evaluation with Theoretical Guarantees. CIKM 2017. Which preferences
-a click gives is as in the authors' code.
+Oosterhuis, de Rijke. Sensitive and Scalable Online Evaluation with Theoretical Guarantees. CIKM 2017. The rule that
+turns clicks into preferences is that of the authors' code.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class State(NamedTuple):
     listed: MarkVector  # (longest,) 1 for documents that have been candidates; all zero between calls
     candidates: IntVector  # (rankers * top,) documents that may be shown next, followed by documents already shown
     choices: IntVector  # (top,) number of candidates at each position
-    highest: IntVector  # (top,) smallest 0-based rank that any ranker gives to each shown document, at most `length`
+    highest: IntVector  # (top,) best rank, from 0, that any ranker gives to each shown document; at most `length`
     clicked: MarkVector  # (top,) 1 for clicked positions
     scores: FloatVector  # (rankers,)
 

@@ -103,10 +103,10 @@ def init(size: Size, params: Params, outcome: str) -> State:
 def draw_document(
     state: State, lists: Lists, ranker: int, place: int, start: int, documents: int, u: float, rng: Generator
 ) -> int:
-    """Draw a document that is not yet shown from the distribution of a ranker; ``u`` in [0, 1) is the first number.
+    """Draw a document that is not yet shown from the distribution of a ranker.
 
-    If the document is shown already, the draw is repeated. Draws begin at the first rank whose document is not shown,
-    so that a few draws are enough.
+    The random number ``u`` in [0, 1) determines the first draw. If its document is shown already, the draw is repeated.
+    Draws begin at the first rank whose document is not shown, so that a few draws are enough.
     """
     free = state.free[place]
     while state.used[lists.order[ranker, start + free - 1]] == 1:
@@ -250,7 +250,7 @@ def lead_of_two(state: State, n_clicks: int) -> float:
 
 @jit.outlined
 def lead_among_many(state: State, a: int, b: int, n_clicks: int) -> float:
-    """Return the probability that a owns more clicks than b, minus that of fewer, for lists of two or more rankers."""
+    """Return the probability that a owns more clicks than b, minus the probability that it owns fewer, in a set."""
     middle = n_clicks + 1  # owned[middle + d] = Pr(difference d)
     state.owned[middle] = 1.0
     for c in range(n_clicks):

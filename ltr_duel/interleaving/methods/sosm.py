@@ -39,7 +39,7 @@ class State(NamedTuple):
     top: int
     points: IntVector  # (top + 1,) points[rho], proportional to rho^-tau; points[0] unused
     draft: Draft
-    room: int  # length of a row of `ranks`: top, rounded up to whole vectors
+    room: int  # length of a row of `ranks`: top, rounded up to a multiple of SMALL_AT_ONCE
     ranks: SmallIntVector  # (rankers * room,) scratch: the ranks that each ranker gives to the shown documents
     scores: IntVector  # (rankers,) scratch
 

@@ -73,7 +73,7 @@ def draft_list(draft: Draft, lists: Lists, query: int, slate: IntVector, size: i
         draft.reached[a] = k
     turn = 0
     while k < length:
-        other = turn + random_below(size - turn, rng)  # one step of a shuffle; turns that are not used are not sampled
+        other = turn + random_below(size - turn, rng)  # one step of a shuffle, because the list may end in this round
         place = draft.turns[other]
         draft.turns[other] = draft.turns[turn]
         draft.turns[turn] = place

@@ -1,7 +1,7 @@
-"""Click models: each grade has a click probability and a probability of stopping after the click.
+"""Click models, which simulate users: for each relevance grade, how likely users click and how likely they then stop.
 
-The package contains models with given probabilities, for simulation, and models that are fitted to sessions of real
-users. Click models depend only on the shown documents and their order, not on rankers.
+The package contains models with probabilities from the literature, and fits models to sessions of real users. Clicks
+depend only on the shown documents and their order, not on the rankers.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""`check_click_model`: test the contract of click models."""
+"""`check_click_model` tests whether a click model, such as one that you wrote, can be used in simulations."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from ltr_duel.core import InputError
 
 
 def check_click_model(model: str | ClickFamily) -> None:
-    """Test that a click model satisfies the contract.
+    """Test that a click model can be used in simulations.
 
-    Each table has at least two grades, and one click and one stop probability for each grade. Click probabilities do
-    not decrease with the grade.
+    Each of its tables must have at least two grades, and one click and one stop probability for each grade. Better
+    documents must not be clicked less often.
 
     Parameters
     ----------
     model : str or ClickFamily
-        A name, or a custom click model.
+        The name of a click model, or a click model of your own.
 
     Raises
     ------
     InputError
-        If the model violates a condition (the message names the condition), or no click model has this name.
+        If the model does not satisfy a condition, which the message names, or if no click model has this name.
 
     Examples
     --------

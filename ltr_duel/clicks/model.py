@@ -1,11 +1,11 @@
-"""The dependent click model: users examine a list from the top, click by relevance, and stop only after a click.
+"""Simulated users: they read a list from the top, click more often on relevant documents, and may stop after a click.
 
-Guo, Liu, Wang. Efficient Multiple-Click Models in Web Search. WSDM 2009; instantiated for grades by Hofmann,
-Whiteson, de Rijke. A Probabilistic Method for Inferring Preferences from Clicks. CIKM 2011. A user who examined a
-document of grade g examines the next document with probability 1 - p_click[g] * p_stop[g].
+This is the dependent click model. A user who has examined a document of grade g examines the next document with
+probability 1 - p_click[g] * p_stop[g]. In some public simulators, users may also stop after a document that they do not
+click; this is ``stop_on="examine"``.
 
-``stop_on="examine"`` is the model of some public simulators, in which users can stop after every examined document,
-clicked or not: navigational users stop after one in five irrelevant documents.
+Guo, Liu, Wang. Efficient Multiple-Click Models in Web Search. WSDM 2009. For grades: Hofmann, Whiteson, de Rijke. A
+Probabilistic Method for Inferring Preferences from Clicks. CIKM 2011.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ from numpy.random import Generator
 from ltr_duel.core import FloatVector, InputError, IntVector, SmallIntVector, components, errors, kernel, uniform
 
 STOP_RULES = ("click", "examine")
-CLICK_NUMBERS = 1  # version of the clicks that `simulate_clicks` draws for one seed (`ltr_duel.core.digest`)
+CLICK_NUMBERS = 1  # version number; it is raised if the same seed gives other clicks (`ltr_duel.core.digest`)
 
 
 @dataclass(frozen=True)
 class ClickModel:
-    """Click and stop probabilities for each relevance grade.
+    """A model of users: how likely they click on a document of each relevance grade, and how likely they then stop.
 
     Parameters
     ----------
     name : str
     p_click : tuple of float
-        Probability of a click on an examined document of grade 0, 1, ...
+        For each grade from 0, the probability of a click on an examined document.
     p_stop : tuple of float
-        For each grade, the probability that the session ends after a document of the grade, see ``stop_on``.
+        For each grade, the probability that the session ends after a document of this grade (see ``stop_on``).
     stop_on : {"click", "examine"}
-        Whether users can stop after clicked documents only, or after every examined document.
+        Whether `p_stop` applies only after a click, as by default, or after every examined document.
     position_bias : float
-        Users notice the document at position k = 1, 2, ... with probability ``k ** -position_bias``; a document
-        that is not noticed is not clicked. With the default, 0, users notice every document.
+        Users notice the document at position k = 1, 2, ... with probability ``k ** -position_bias``. They do not click
+        on a document that they do not notice. With the default, 0, users notice every document.
     p_leave : tuple of float
-        For each grade, the probability that the session ends after a document of the grade that was examined but not
-        clicked; only for ``stop_on="click"``. If empty, it is 0, or `p_stop` for ``stop_on="examine"``.
+        For each grade, the probability that the session ends after an examined document without a click; by default 0.
+        It can be given only with ``stop_on="click"``.
     p_notice : tuple of float
-        For each position from the top, a factor of the probability that the document is noticed (empty: 1); the last
+        For each position from the top, a factor of the probability that the document is noticed; by default 1. The last
         entry also holds for all lower positions.
 
     Examples
@@ -88,9 +88,9 @@ class ClickModel:
         )
 
     def examination(self, grades: list[int]) -> FloatVector:
-        """Return the probability that each document of a list with these grades is reached, in closed form.
+        """Return the probability that users reach each document of a list with these grades; shape (len(grades),).
 
-        It is the product of the probabilities of not stopping at the documents above; shape (len(grades),).
+        It is the product of the probabilities of going on after each document above.
         """
         users = users_of(self, len(grades))
         p_click = users.attention * users.p_click[grades]
@@ -99,7 +99,7 @@ class ClickModel:
 
 
 class FamilyParams(NamedTuple):
-    """Parameters of all click models: see `ClickModel`."""
+    """The parameters that every click model has; `ClickModel` explains them."""
 
     stop_on: str = "click"
     position_bias: float = 0.0
@@ -110,18 +110,18 @@ _LIMITS, _CHOICES = MappingProxyType({"position_bias": (0, None)}), MappingProxy
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ClickFamily(components.Component):
-    """A named click model for several numbers of grades: a `Component` with tables.
+    """A click model that users choose by name, with probabilities for corpora with different numbers of grades.
 
     Parameters
     ----------
     name, params, limits, choices, cite, where
-        As in every component (`ltr_duel.core.Component`).
+        The parameters of every component; see `ltr_duel.core.Component`.
     tables : dict
-        For each supported number of grades, the click and the stop probability of each grade.
+        For each number of grades, a pair of tuples: the click probability and the stop probability of each grade.
     p_leave, p_notice : tuple of float
-        As in `ClickModel`; only for a model with a single table.
+        See `ClickModel`. They can be given only if there is a single table.
     errors : dict of str to tuple of float
-        Standard errors of fitted ``p_click``, ``p_stop``, ``p_leave`` and ``p_notice``, if available.
+        The standard errors of ``p_click``, ``p_stop``, ``p_leave`` and ``p_notice``, if the model was fitted.
 
     Examples
     --------
@@ -155,13 +155,13 @@ CLICK_MODELS: components.Registry[ClickFamily] = components.Registry(
 
 
 def click_model(text: str | ClickFamily | ClickModel, grades: int) -> ClickModel:
-    """Return the named click model for a corpus with ``grades`` grades; a `ClickModel` is returned unchanged.
+    """Return the click model with a name, for a corpus with ``grades`` grades.
 
     Parameters
     ----------
     text : str, ClickFamily or ClickModel
-        A name, optionally with parameters, as in ``"navigational:position_bias=0.5"`` or ``"perfect:stop_on=examine"``;
-        or the file of a model that was fitted to a log, ``"users.json"``.
+        A name such as ``"perfect"``, if you like with parameters (``"navigational:position_bias=0.5"``), or the file of
+        a model that was fitted to a log (``"users.json"``). A `ClickModel` is returned unchanged.
     grades : int
         Number of relevance grades of the corpus, 0 included.
 
@@ -197,7 +197,7 @@ def click_model(text: str | ClickFamily | ClickModel, grades: int) -> ClickModel
 
 
 class Users(NamedTuple):
-    """The arrays of a click model, for kernels."""
+    """The arrays of a click model, for compiled functions."""
 
     p_click: FloatVector  # (grades,)
     p_stop: FloatVector  # (grades,) after a click
@@ -206,7 +206,7 @@ class Users(NamedTuple):
 
 
 def users_of(model: ClickModel, top: int) -> Users:
-    """Return the kernel's form of a click model, for lists of up to ``top`` documents."""
+    """Return the arrays of a click model, for lists of up to ``top`` documents."""
     p_stop = np.asarray(model.p_stop, np.float64)
     leave = model.p_leave or (model.p_stop if model.stop_on == "examine" else (0.0,) * model.grades)
     return Users(np.asarray(model.p_click, np.float64), p_stop, np.asarray(leave, np.float64), model.attention(top))
@@ -219,7 +219,7 @@ def simulate_clicks(
 ) -> int:  # fmt: skip
     """Simulate one user on a list, and write the clicked positions; return the number of clicks.
 
-    The list consists of the rows ``start + shown[k]`` of ``relevance``, the grades of all documents, for k < length.
+    ``relevance`` has the grades of all documents; ``start + shown[k]`` is the row of the document at position k.
     """
     count = 0
     for k in range(length):

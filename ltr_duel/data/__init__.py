@@ -1,4 +1,4 @@
-"""Read feature files into a `Dataset`; obtain public corpora; make synthetic data.
+"""Read corpora from files, download public corpora, and make synthetic ones; a corpus is a `Dataset`.
 
 This package does not rank documents, simulate clicks or compare rankers.
 """

@@ -1,14 +1,14 @@
-"""The cache: folders under ``cache_home()`` whose content can be made again.
+"""The cache stores corpora and orders of rankers on disk, so that they are read or computed only once.
 
-    corpora/<name>-<key>/    a corpus; the key is a digest of its arrays, so texts with equal arrays share a folder
+    corpora/<name>-<key>/    a corpus; the key is a digest of its arrays, so files with the same content share a folder
         <array>.npy          columns (features), relevance, query_ptr, query_ids, doc_ids (if there are any)
         corpus.json          name, grades, names of features, ...
-        text-<key>           empty: paths, sizes and times of a text with this content, and options for reading it
-        corpus-<name>        empty: the name in the catalogue
+        text-<key>           an empty file; the key is a digest of the paths, sizes, times and options of a text
+        corpus-<name>        an empty file, named after the corpus in the catalogue
     arrays/<kinds>-<key>/    orders and ranks of rankers, one .npy file for each
 
-A folder is written under another name and renamed, so it is complete or absent. Its time is that of its last use; the
-least recently used folders make room for new ones. Nothing is pickled.
+A folder is written under a temporary name and then renamed, so it is always complete. If there is no room for a new
+folder, the folders that were not used for the longest time are deleted. All content can be made again.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from ltr_duel.data.text.options import ReadOptions
 LIMIT = "LTR_DUEL_CACHE_GB"  # the environment variable
 
 Arrays = dict[str, NDArray[Any]]
-Kinds = Mapping[str, tuple[DTypeLike, tuple[int, ...]]]  # numeric types and shapes, by names that are names of files
+Kinds = Mapping[str, tuple[DTypeLike, tuple[int, ...]]]  # numeric type and shape of each array, by the name of its file
 
 _FORMAT = 6  # increase it when a folder has other content, or the same text becomes other numbers
-_NAME = re.compile(r"\.?[^.].*-[0-9a-f]{20}(\.[0-9a-f]{16}\.tmp)?")  # with a final part: not finished, or being deleted
+_NAME = re.compile(r"\.?[^.].*-[0-9a-f]{20}(\.[0-9a-f]{16}\.tmp)?")  # .tmp: being written, or being deleted
 _FACTS = ("name", "grades", "sha256", "lower_is_better", "omits", "feature_names")  # of a corpus, in corpus.json
 _DAMAGE = (OSError, ValueError, KeyError, TypeError, EOFError, MemoryError, RecursionError)
 
@@ -50,11 +50,11 @@ class Entry(NamedTuple):
 
     path: Path
     size: int  # bytes
-    used: float  # seconds since the epoch
+    used: float  # time of the last use, in seconds since the epoch
 
 
 def text_key(files: Sequence[Path], options: ReadOptions) -> str:
-    """Return the key of texts: it changes with their paths, sizes, times and the options. Raises `OSError`."""
+    """Return a digest of the paths, sizes and times of files, and of the options for reading. Raises `OSError`."""
     facts = []
     for file in (*files, *filter(None, map(sidecar_of, files))):
         status = file.stat()
@@ -63,14 +63,14 @@ def text_key(files: Sequence[Path], options: ReadOptions) -> str:
 
 
 def find_corpus(mark: str) -> Path | None:
-    """Return the folder with this mark: ``text-<key>`` or ``corpus-<name>``."""
+    """Return the folder of a corpus that has a file ``mark``: ``text-<key>`` or ``corpus-<name>``; None if none has."""
     with suppress(InputError):  # the user has no home folder
         return next((path.parent for path in (cache_home() / "corpora").glob(f"*/{mark}")), None)
     return None
 
 
 def keep_corpus(dataset: Dataset, mark: str) -> Path:
-    """Store a corpus, unless it is stored already; mark its folder and return it. Raises `InputError`."""
+    """Store a corpus if it is not stored yet, write the file ``mark``, and return the folder. Raises `InputError`."""
     key = digest_of([dataset.sha256, dataset.grades, dataset.lower_is_better, dataset.omits, _FORMAT])[:20]
     corpora = cache_home() / "corpora"
     folder = next(corpora.glob(f"[!.]*-{key}"), None)
@@ -117,10 +117,10 @@ def open_corpus(folder: Path) -> Dataset:
 
 
 def cached_arrays(key: Mapping[str, object] | None, kinds: Kinds, compute: Callable[[Arrays], None]) -> Arrays:
-    """Return read-only arrays: the first call lets ``compute`` fill them, later calls map the stored ones.
+    """Return read-only arrays. The first call lets ``compute`` fill them and stores them; later calls read them.
 
-    key: all facts that determine the values (digest of the corpus, columns, tie rule, seed, format version). None: the
-        arrays are not stored, but in memory, or in an unnamed file if they are large.
+    key: all facts that determine the values, such as the digest of the corpus, the tie rule and the seed. If it is
+        None, the arrays are not stored.
     """
     if key is not None:
         named = {**key, "kinds": {kind: (np.dtype(dtype).str, shape) for kind, (dtype, shape) in kinds.items()}}
@@ -138,14 +138,14 @@ def cached_arrays(key: Mapping[str, object] | None, kinds: Kinds, compute: Calla
 
 
 def _write(folder: Path, kinds: Kinds, fill: Callable[[Arrays], None], facts: Mapping[str, Any] | None = None) -> None:
-    """Write a folder: ``fill`` receives new arrays, mapped to the files. Raises `InputError`."""
+    """Write a folder: ``fill`` receives new arrays, which are mapped to the files. Raises `InputError`."""
     _make_room(sum(prod(shape) * np.dtype(dtype).itemsize for dtype, shape in kinds.values()))
     with core_files.replacing_folder(folder) as temporary:
         arrays: Arrays = {}
         for name, (dtype, shape) in kinds.items():
             path = temporary / f"{name}.npy"
             arrays[name] = np.lib.format.open_memmap(path, mode="w+", dtype=np.dtype(dtype), shape=shape)
-            with path.open("rb+") as file:  # on a full disk, a write to a mapped file would end the process
+            with path.open("rb+") as file:  # reserve the room: on a full disk, a mapped file would end the process
                 host.reserve(file.fileno(), path.stat().st_size)
         fill(arrays)
         if facts:
@@ -153,7 +153,7 @@ def _write(folder: Path, kinds: Kinds, fill: Callable[[Arrays], None], facts: Ma
 
 
 def _read(folder: Path, names: Sequence[str] | Kinds) -> Arrays:
-    """Map the arrays of a folder, and mark it as used."""
+    """Open the arrays of a folder as memory maps, and set the time of its last use."""
     maps = {name: np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in names}
     with suppress(OSError):  # a read-only cache
         os.utime(folder)
@@ -161,7 +161,7 @@ def _read(folder: Path, names: Sequence[str] | Kinds) -> Arrays:
 
 
 def entries() -> list[Entry]:
-    """Return all folders of the cache, also those of killed processes, the least recently used first."""
+    """Return all folders of the cache, the least recently used first. Unfinished folders are included."""
     folders = []
     for path in (path for kind in ("corpora", "arrays") for path in (cache_home() / kind).glob("*")):
         if _NAME.fullmatch(path.name):
@@ -172,7 +172,7 @@ def entries() -> list[Entry]:
 
 
 def limit() -> int:
-    """Return the limit on the bytes of all entries: ``LTR_DUEL_CACHE_GB``, by default 30 GB."""
+    """Return the largest size of the cache in bytes: ``LTR_DUEL_CACHE_GB``, by default 30 GB."""
     text = os.environ.get(LIMIT) or "30"
     with suppress(ValueError, OverflowError):
         if (size := int(float(text) * 1e9)) >= 0:
@@ -181,7 +181,7 @@ def limit() -> int:
 
 
 def clear() -> int:
-    """Delete all entries; return the number of freed bytes. Files with other names may be the user's, and stay."""
+    """Delete all entries, and return the number of freed bytes. Files that the cache did not write are kept."""
     freed = entries()
     for entry in freed:
         remove(entry.path)
@@ -191,7 +191,7 @@ def clear() -> int:
 
 
 def remove(path: Path) -> None:
-    """Remove an entry in one step, so that no process finds it incomplete; existing memory maps stay readable."""
+    """Remove an entry. It is renamed first, so that no process finds it incomplete; open memory maps stay readable."""
     doomed = path.with_name(f".{path.name.lstrip('.')[:60]}.{secrets.token_hex(8)}.tmp")
     with suppress(OSError):  # on Windows a mapped file cannot be removed
         path.rename(doomed)
@@ -199,7 +199,7 @@ def remove(path: Path) -> None:
 
 
 def _make_room(size: int) -> None:
-    """Remove the least recently used entries until ``size`` more bytes fit; raise `InputError` if they cannot."""
+    """Remove the least recently used entries until ``size`` more bytes fit. Raises `InputError` if they cannot fit."""
     home, most, used = cache_home(), limit(), entries()
     with core_files.named_errors(home):
         home.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The public corpora: what each is, where its terms are, how to get it and how to read it."""
+"""The public corpora: for each, a description, the page with its terms, how to get it, and how to read it."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ class Corpus(components.Component):
     Parameters
     ----------
     name, title : str
-        Name that users type, and name used in sentences.
+        The name that users type, and the name that sentences use.
     grades, features : int
-        Numbers of relevance grades and columns.
+        The numbers of relevance grades and of features.
     dialect, labels : str
-        How its files are read, see `ReadOptions`.
+        How the files of the corpus are read; see `ReadOptions`.
     licence, terms_url : str
-        Short name of the licence, and the page with the terms, which the user must accept.
+        The short name of the licence, and the page with the terms, which the user must accept.
     obtain : str
-        Manual steps if the corpus cannot be downloaded; the beginning of a sentence.
+        What a user must do if the corpus cannot be downloaded automatically; the beginning of a sentence.
     archive : str
-        Name of the file with the corpus.
+        The name of the file that contains the corpus.
     urls : tuple of str
-        Its addresses, tried in this order; empty if it must be downloaded manually.
+        The addresses of the archive, which are tried in this order; empty if it must be downloaded manually.
     digest : str
-        Its published digest, ``"sha256:..."`` or ``"md5:..."``; ``""`` if there is none.
+        The published digest of the archive, ``"sha256:..."`` or ``"md5:..."``; by default there is none.
     queries, documents : int, optional
-        Published numbers for the whole corpus, in which each document counts once; None if not published.
+        The published numbers of queries and documents of the whole corpus, if there are any.
     main_part : str
-        Folder to read inside the unpacked archive, or the beginning of the names of the files to read.
+        The folder to read inside the unpacked archive, or the beginning of the names of the files to read.
     params, limits, choices, cite, where
-        See `Component`; a corpus has no parameters.
+        The parameters of every component (see `Component`); a corpus has no parameters of its own.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class Corpus(components.Component):
     main_part: str = field(default="", repr=False)
 
     def reading(self, **options: Any) -> ReadOptions:
-        """Return the options for reading; given values that are not None take precedence."""
+        """Return the options for reading the corpus. Given options replace its own, if they are not None."""
         declared: dict[str, Any] = {"dialect": self.dialect, "features": self.features, "labels": self.labels}
         return ReadOptions(**declared | {key: value for key, value in options.items() if value is not None})
 

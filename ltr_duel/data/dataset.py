@@ -1,4 +1,4 @@
-"""`Dataset`: a corpus in memory, as feature columns and document grades. `Description`: facts about a corpus."""
+"""`Dataset`: the features and grades of a corpus, as arrays. `describe` counts its documents, grades and features."""
 
 from __future__ import annotations
 
@@ -23,41 +23,42 @@ _ARRAYS: Final = (  # name, kinds of numbers, number of axes
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A learning-to-rank corpus, or a part of a corpus. Rows ``query_ptr[q]:query_ptr[q + 1]`` belong to query q.
+    """A learning-to-rank corpus: for each query, documents with features and relevance grades.
+
+    Each document is one row of the arrays. The rows ``query_ptr[q]:query_ptr[q + 1]`` belong to query q.
 
     Parameters
     ----------
     features : ndarray of float32, shape (n_docs, n_features)
-        Column-major, so that one feature is contiguous. May be memory-mapped; not checked for NaN and infinity.
+        One column for each feature. The values are not checked for NaN and infinity.
     relevance : ndarray of int16, shape (n_docs,)
-        Grades 0..grades-1.
+        The relevance grade of each document, from 0 to ``grades - 1``.
     query_ptr : ndarray of int64, shape (n_queries + 1,)
-        First row of each query; the last entry is the number of rows.
+        The first row of each query; the last entry is the number of rows.
     query_ids : ndarray of str, shape (n_queries,)
     doc_ids : ndarray of str, shape (n_docs,), or None
     name : str
-        Name of the corpus in plots and reports.
+        The name of the corpus in plots and reports.
     grades : int
-        Number of relevance grades (2, 3 or 5 in the public corpora).
+        The number of relevance grades (2, 3 or 5 in the public corpora).
     sha256 : str
-        Digest of features, relevance, query pointers, ids and names of features; ``""``: it is computed. Text, its
-        gzipped copy and a table with the same content are thus one corpus.
+        A digest of the content, which is the same for a text, its gzipped copy and a table. Pass ``""`` to compute it.
     feature_names : tuple of str
-        One name for each column; ``"1"``, ``"2"``, ... unless the corpus is recognised.
+        One name for each column; if the corpus is not a well-known one, the names are ``"1"``, ``"2"``, ...
     lower_is_better : bool
-        Whether features are ranks (1 is best), as in the rank-aggregation corpora.
+        Whether features are ranks (1 is best), as in corpora for rank aggregation.
     omits : bool
-        Whether zeros of ``features`` stand for features that text or a sparse matrix omits, and the user did not say
-        what that means. XGBoost needs to know.
+        Whether some zeros in ``features`` stand for values that a text or a sparse matrix leaves out. If so, XGBoost
+        models are refused until the user says whether these values are zero or missing.
 
     Raises
     ------
     InputError
-        If shapes disagree, a grade is out of range, or there is no query.
+        If the shapes of the arrays do not fit together, a grade is out of range, or there is no query.
 
     Notes
     -----
-    The arrays are read-only. A given array is copied unless nothing can write to its memory.
+    The arrays are read-only. They are copied if other code could write to their memory.
 
     Examples
     --------
@@ -106,18 +107,18 @@ class Dataset:
 
     @classmethod
     def from_frame(cls, frame: Any, *, name: str = "frame", **reading: Any) -> Dataset:
-        """Make a corpus from a data frame with one row for each document; the rows of a query are adjacent.
+        """Make a corpus from a data frame with one row for each document; the rows of a query must be adjacent.
 
         Parameters
         ----------
         frame : data frame
-            Of pandas, Polars, PyArrow or another library that narwhals reads. The queries, the grades and the ids of
-            documents, if any, are in columns with usual names, such as ``qid``, ``label`` and ``docno``; all other
-            columns are features, but for those that were the index of a data frame.
+            A data frame of pandas, Polars, PyArrow or another library that narwhals reads. It needs columns for the
+            query and the grade, such as ``qid`` and ``label``, and may have one for the document, such as ``docno``.
+            All other columns are features. Columns that were the index of a data frame are left out.
         name : str
-            Name of the corpus in plots and reports.
+            The name of the corpus in plots and reports.
         **reading
-            ``fill``, ``labels`` and ``unlabelled`` of `ReadOptions`.
+            The options ``fill``, ``labels`` and ``unlabelled`` of `ReadOptions`.
 
         Returns
         -------
@@ -126,7 +127,7 @@ class Dataset:
         Raises
         ------
         InputError
-            If a column or id is missing, or a value is not valid or needs an option.
+            If a column or id is missing, or a value is not valid or can only be read with an option.
 
         Examples
         --------
@@ -158,15 +159,15 @@ class Dataset:
         X : array_like, sparse matrix or data frame, shape (n_docs, n_features)
             The features.
         y, qid : array_like, shape (n_docs,)
-            The grade and the query of each document; the rows of a query are adjacent.
+            The grade and the query of each document. The rows of a query must be adjacent.
         documents : array_like of str, shape (n_docs,), optional
-            Ids of the documents.
+            The ids of the documents.
         feature_names : sequence of str, optional
             One name for each column; by default the names of a data frame, or ``"1"``, ``"2"``, ...
         name : str
-            Name of the corpus in plots and reports.
+            The name of the corpus in plots and reports.
         **reading
-            ``fill``, ``labels``, ``unlabelled`` and ``omitted`` of `ReadOptions`; a sparse matrix omits features.
+            The options ``fill``, ``labels``, ``unlabelled`` and (for a sparse matrix) ``omitted`` of `ReadOptions`.
 
         Returns
         -------
@@ -222,8 +223,8 @@ class Dataset:
     def with_relevant(self) -> Dataset:
         """Return the corpus without the queries whose documents all have grade 0.
 
-        All rankings of such a query are equally good, so its comparisons are ties or noise; without such queries, gaps
-        and regrets are larger.
+        All rankings of such a query are equally good, so a comparison on it cannot show which ranker is better. Without
+        these queries, the differences between rankers are larger.
 
         Raises
         ------
@@ -263,19 +264,19 @@ class Dataset:
 
 
 class Description(NamedTuple):
-    """Facts about a corpus; columns are positions from 0."""
+    """Facts about a corpus. Features are numbered from 0."""
 
     sizes: NDArray[np.int64]  # (n_queries,) number of documents of each query
     grade_counts: NDArray[np.int64]  # (grades,) number of documents of each grade
     queries_without_relevant: int  # number of queries whose documents all have grade 0
-    dead: list[int]  # columns that are zero everywhere
-    constant: list[int]  # columns that do not vary within any query, except dead columns
-    twins: list[tuple[int, int]]  # pairs of columns, neither dead nor constant, with the same values everywhere
-    missing: dict[int, int]  # number of NaNs in each column that contains NaN
+    dead: list[int]  # features that are 0 everywhere
+    constant: list[int]  # other features that are constant within each query
+    twins: list[tuple[int, int]]  # pairs of all other features that have the same values everywhere
+    missing: dict[int, int]  # for each feature with missing values (NaN), their number
 
 
 def describe(dataset: Dataset) -> Description:
-    """Describe a corpus in one pass over the features.
+    """Count the documents, grades, odd features and missing values of a corpus.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
-"""Readable names for the columns of well-known corpora, recognised by the number of columns and by ids or values.
+"""Readable names for the features of well-known corpora, which are recognised by their number of columns and by ids.
 
-Most features of the web corpora form a grid: each kind of feature is computed for five parts of the document.
+In web corpora, most kinds of features are computed for each of five parts of a document, such as body and title.
 """
 
 from __future__ import annotations
@@ -56,21 +56,21 @@ RANK_LISTS = (21, 25)  # number of runs in MQ2007-agg and MQ2008-agg
 # Columns of BM25 and log BM25 (title, abstract, both), in which the official OHSUMED "min" files fill NULL with 0.
 OHSUMED_WITHOUT_MINIMUM = frozenset(i - 1 for i in (11, 12, 26, 27, 41, 42))
 
-_ROWS_LOOKED_AT = 10_000  # number of rows to check; the matrix may be a memory map far larger than memory
+_ROWS_LOOKED_AT = 10_000  # only these rows are checked, because the matrix may be far larger than memory
 
 
 def numbered(columns: int) -> tuple[str, ...]:
-    """Return ``"1"``, ``"2"``, ...: names for columns of unknown corpora."""
+    """Return ``"1"``, ``"2"``, ..., the names of the features of an unknown corpus."""
     return tuple(str(i) for i in range(1, columns + 1))
 
 
 def known_names(features: NDArray[np.float32], document: str) -> tuple[str, ...]:
-    """Return names for the columns of a matrix: the names used by a well-known corpus, or numbers.
+    """Return the names of the features if the corpus is a well-known one; otherwise return numbers as names.
 
-    The number of columns alone does not identify a corpus, so a second property is checked, such as the form of a
-    document id.
+    The number of columns alone does not identify a corpus. A second property is therefore checked, such as the form of
+    a document id.
 
-    document: id of the first document; "" if documents have no ids.
+    document: the id of the first document, or "" if documents have no ids.
     """
     columns = features.shape[1]
     if columns == len(LETOR4) and document.startswith("GX"):
@@ -92,7 +92,7 @@ def is_ohsumed(columns: int, document: str) -> bool:
 
 
 def _looks_like_mslr(features: NDArray[np.float32]) -> bool:
-    """Return whether, in the first rows, covered term ratios are in 0..1 and boolean features are 0 or 1."""
+    """Return whether two groups of columns have values as in MSLR: ratios from 0 to 1, and features that are 0 or 1."""
     ratios = features[:_ROWS_LOOKED_AT, 5:10]
     boolean = features[:_ROWS_LOOKED_AT, 95:100]
     return bool(np.all((ratios >= 0) & (ratios <= 1)) and np.all((boolean == 0) | (boolean == 1)))

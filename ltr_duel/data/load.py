@@ -1,4 +1,4 @@
-"""Read feature files and tables, or open what the cache has of them: `load_dataset` is the entry point."""
+"""Read a corpus with `load_dataset`, from feature files, from a table, or from the cache."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ltr_duel.data.text.dialects import dialect_named, recognise_dialect
 from ltr_duel.data.text.options import ReadOptions
 from ltr_duel.data.text.values import MOST_GRADES, usual_grades
 
-KEPT_AFTER = 3.0  # seconds; a corpus that takes longer to read is kept in the cache
+KEPT_AFTER = 3.0  # a corpus that takes more seconds than this to read is stored in the cache
 
 
 def load_dataset(
@@ -44,38 +44,37 @@ def load_dataset(
     Parameters
     ----------
     path : str or Path
-        One of: a file, plain or compressed; a folder with some of the parts train, vali and test, which are joined in
-        this order (a query must not be in two parts); a folder with Fold1 to Fold5, of which the test parts are read,
-        which together contain each document once; a folder of the cache; or a table (Parquet, Arrow, CSV, TSV), see
-        `Dataset.from_frame`.
+        A feature file, plain or compressed, a table (Parquet, Arrow, CSV, TSV; see `Dataset.from_frame`), or a folder.
+        A folder may have files for the parts train, vali and test, which are joined in this order. It may have folders
+        Fold1 to Fold5; then the test parts are joined. It may also be a folder of the cache.
     name : str, optional
-        Name of the corpus in plots and reports; by default derived from the path.
+        The name of the corpus in plots and reports; by default it is made from the path.
     split : {"train", "vali", "test"}, optional
         Read only this part of a folder.
     fold : int, optional
         Read only this fold of a folder with five folds.
     grades : int, optional
-        Number of relevance grades; by default the smallest of 2, 3 and 5 that exceeds the highest grade in the data,
-        or the highest grade plus 1 if none of them does.
+        The number of relevance grades, 0 included. By default it is the smallest of 2, 3 and 5 that is enough for the
+        grades in the data; if 5 are too few, it is the highest grade plus 1.
     feature_names : sequence of str, optional
-        One name for each column; by default the names of a recognised corpus, else ``"1"``, ``"2"``, ...
+        One name for each column; by default the names of a well-known corpus, or ``"1"``, ``"2"``, ...
     jobs : int
-        Number of threads, -1 for all cores; the result does not depend on it.
+        Number of threads; -1 for one on each core. The result does not depend on it.
     dialect, features, fill, labels, unlabelled, first_id, omitted
-        See `ReadOptions`. A folder of the cache accepts none of them.
+        How text is read; see `ReadOptions`. A folder of the cache accepts none of these options.
     cache : bool
-        Whether to use the cache (``LTR_DUEL_HOME``): a corpus that takes more than 3 seconds to read is stored there,
-        and opened from there while paths, sizes and times of its files are the same.
+        Whether to use the cache, a folder in ``LTR_DUEL_HOME``. A corpus that takes more than 3 seconds to read is
+        stored there, and later calls open the stored copy if its files have not changed.
 
     Returns
     -------
     Dataset
-        Its ``features`` are exactly ``float32(float(text))``, or the largest float32 for larger values.
+        Each feature is exactly ``float32(float(text))``; numbers beyond the range of float32 become its largest number.
 
     Raises
     ------
     InputError
-        If data are missing or violate the format; the message names file, line and column.
+        If a file is missing or is not in the format; the message names the file, the line and the column.
 
     Examples
     --------
@@ -117,7 +116,7 @@ def load_dataset(
 
 
 def format_of(path: Path, split: str | None = None, fold: int | None = None, dialect: str | None = None) -> str:
-    """Describe in words how `load_dataset` reads a path: the dialect of its text, or the kind of its file."""
+    """Say in words how `load_dataset` reads a path: the dialect of a text, or the kind of a file."""
     if is_corpus(path):
         return "a folder of the cache"
     file = feature_files(path, split, fold)[0]
@@ -128,7 +127,7 @@ def format_of(path: Path, split: str | None = None, fold: int | None = None, dia
 
 
 def _open_or_read(files: Sequence[Path], options: ReadOptions, jobs: int, name: str, grades: int | None) -> Dataset:
-    """Open the corpus of these files in the cache; otherwise read the text, and store the corpus if this took long."""
+    """Open the stored copy of a corpus; if there is none, read the files, and store the corpus if this took long."""
     try:
         key = text_key(files, options)
     except OSError:

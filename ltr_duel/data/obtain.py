@@ -1,4 +1,4 @@
-"""Get a corpus: show its terms, download and unpack its archive, read and store it."""
+"""Get a public corpus: show its terms, download and unpack its archive, read the files, and store the corpus."""
 
 from __future__ import annotations
 
@@ -48,12 +48,13 @@ def fetch(
     reading: Mapping[str, Any],
     report: Callable[[str], object] = print,
 ) -> Path:
-    """Get a corpus, store it in the cache and return its folder there.
+    """Get a public corpus, store it in the cache, and return its folder there.
 
-    archive: the archive, if downloaded manually; by default it is downloaded, unless it was unpacked earlier.
-    folder: of the archive and its unpacked files, by default ``corpora/<name>``. urls: other addresses, tried first.
-    reading: options for reading that take precedence over those of the corpus.
-    report: is called with a line of text for each step.
+    archive: the archive, if the user has it. By default it is downloaded, unless it was unpacked in an earlier call.
+    folder: where the archive and its files are stored, by default ``corpora/<name>``.
+    urls: addresses that are tried before those of the catalogue.
+    reading: options for reading, in place of those of the catalogue.
+    report: a function that is called with a line of text for each step.
     """
     report(f"{corpus.title}\n  licence  {corpus.licence}\n  terms    {corpus.terms_url}")
     if not accept_terms:
@@ -85,7 +86,7 @@ def fetch(
 
 
 def _part_to_read(folder: Path, corpus: Corpus) -> Path:
-    """Return the path to read in an unpacked archive: the main part of the corpus, or what has feature files."""
+    """Return the path to read in an unpacked archive: the main part of the corpus, or a path with feature files."""
     folders = [folder, *sorted((p for p in folder.rglob("*") if p.is_dir()), key=lambda p: (len(p.parts), p))]
     for path in (*(p / corpus.main_part for p in folders if corpus.main_part), *folders, *folder.glob("*")):
         try:
@@ -97,7 +98,7 @@ def _part_to_read(folder: Path, corpus: Corpus) -> Path:
 
 
 def download(corpus: Corpus, urls: Sequence[str], folder: Path) -> Path:
-    """Download the archive, unless it was downloaded before; its addresses are tried in order."""
+    """Download the archive of a corpus if this was not done before; the addresses are tried in order."""
     import pooch
 
     manually = f"{corpus.obtain}; then: --accept-terms --archive {corpus.archive}"
@@ -120,7 +121,7 @@ def download(corpus: Corpus, urls: Sequence[str], folder: Path) -> Path:
 
 
 def _checked(archive: Path, corpus: Corpus) -> Path:
-    """Return the user's archive; raise `InputError` if it is not the published one."""
+    """Return the path of the user's archive, after a check that it is the published one."""
     if not archive.is_file():
         raise InputError(f"{archive}: there is no such file")
     kind, _, expected = corpus.digest.partition(":")
@@ -131,10 +132,10 @@ def _checked(archive: Path, corpus: Corpus) -> Path:
 
 
 def unpack(archive: Path, folder: Path) -> None:
-    """Unpack zip, tar (plain, gz, bz2, xz) or rar; copy the file if it is feature text and not an archive.
+    """Unpack a zip, tar (also compressed) or rar file into a new folder; a file with feature text is copied.
 
-    The folder must not exist; it appears only when everything is unpacked. zipfile and the filter "data" of tarfile
-    keep members inside.
+    The folder appears only when everything is unpacked. An archive cannot write files outside of it, because zipfile
+    and the filter "data" of tarfile refuse that.
     """
     with core_files.reading(archive, "an archive") as raw:
         head = raw.read(512)

@@ -1,4 +1,4 @@
-"""Synthetic corpora of any shape, with the difficulties of real corpora: ties, near copies of columns, zero columns.
+"""Make synthetic corpora of any size. As in real corpora, values tie, and some features are copies or constant.
 
 Each document has a hidden quality, on which its grade depends. If there are 2, 3 or 5 grades, high grades are rare. Few
 features correlate strongly with the quality, many moderately, some negatively, and some not at all.
@@ -40,26 +40,27 @@ def make_corpus(
     Parameters
     ----------
     queries, documents, features, grades : int
-        Shape of the corpus; ``documents`` is the mean number per query, and queries have 0.5 to 1.5 times this number.
+        The numbers of queries, of documents in a query on average, of features, and of relevance grades. A query has
+        between 0.5 and 1.5 times the average number of documents.
     seed : int
         The same seed gives the same corpus.
     ties : float
-        Probability that a feature's values are small whole numbers, so that many documents tie.
+        The probability that the values of a feature are small whole numbers, so that many documents have equal values.
     dead, constant : float
-        Shares of features that are zero everywhere, and of features that do not vary within a query.
+        The share of features that are 0 everywhere, and the share that are constant within each query.
     twins : float
-        Share of features that are near copies of another feature.
+        The share of features that are near copies of another feature.
     sparsity : float
-        Share of values set to zero.
+        The share of all values that are set to 0.
     doc_ids : bool
         Whether documents have ids.
     name : str
-        Name of the corpus in plots and reports.
+        The name of the corpus in plots and reports.
 
     Returns
     -------
     Dataset
-        Values have at most six decimals, so that text represents them exactly.
+        Values have at most six decimals, so that a text file can represent them exactly.
 
     Raises
     ------
@@ -127,7 +128,7 @@ class _Feature(NamedTuple):
 
 
 def _plan(features: int, seed: int, numbers: list[int], ties: float) -> list[_Feature]:
-    """Return the features; ``numbers`` are those of dead, constant and twin features."""
+    """Choose the kind and strength of each feature; ``numbers`` of them are dead, constant and twin features."""
     rng = stream(seed, "plan")
     plain = max(features - sum(numbers), 1)
     kinds = np.repeat(["plain", "dead", "constant", "twin"], [plain, *numbers])
@@ -147,7 +148,7 @@ def _plan(features: int, seed: int, numbers: list[int], ties: float) -> list[_Fe
 
 
 def _values(signal: NDArray[np.float64], number: int, *, counts: bool) -> NDArray[np.float32]:
-    """Return values that increase with the signal: counts, decimals of a column's scale, or their exponentials."""
+    """Return values that increase with the signal: small whole numbers, or decimals on a scale of the column."""
     spread = np.clip(signal, -4, 4)
     if counts:
         return _rounded(np.floor(np.exp(spread * 0.8)))
@@ -160,7 +161,7 @@ def _rounded(values: NDArray[np.float64]) -> NDArray[np.float32]:
 
 
 def _grades(quality: NDArray[np.float64], grades: int, seed: int) -> NDArray[np.int16]:
-    """Cut quality plus noise into grades; all grades occur if there are enough documents."""
+    """Return grades that increase with the quality plus noise; each occurs if there are enough documents."""
     noisy = quality + 0.5 * stream(seed, "grades").standard_normal(len(quality))
     shares = _GRADE_SHARES.get(grades) or tuple(np.full(grades, 1 / grades))
     cuts = np.quantile(noisy, np.minimum(np.cumsum(shares)[:-1], 1 - 0.5 / len(quality)))

@@ -1,4 +1,4 @@
-"""Make a `Dataset` from a table with one row for each document, in a file or a data frame, or from arrays."""
+"""Make a `Dataset` from a table (a file or a data frame with one row for each document), or from arrays."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ltr_duel.data.text.values import (
     warn_of_clipped,
 )
 
-# Names of columns, in lower case and without "-", "_" and spaces.
+# The names by which a column is recognised, in lower case and without "-", "_" and spaces.
 ROLES = {
     "query": ("query", "qid", "queryid", "groupid", "group"),
     "label": ("label", "grade", "relevance", "rel", "target"),
@@ -36,7 +36,7 @@ ROLES = {
 
 
 def is_table(path: Path) -> bool:
-    """Return whether a file is a table: Parquet, Arrow, or text in columns with a header, but not feature text."""
+    """Return whether a file is a table: Parquet, Arrow, or text in columns with a header."""
     try:
         with files.reading(path, "a corpus") as raw:
             if raw.peek(6)[:6].startswith((b"PAR1", b"ARROW1")):
@@ -50,7 +50,7 @@ def is_table(path: Path) -> bool:
 
 
 def read_table(path: Path, options: ReadOptions, name: str) -> Dataset:
-    """Read a table as a corpus; its queries need not be adjacent."""
+    """Read a file with a table as a corpus. The rows of a query need not be adjacent."""
     if chosen := {"dialect", "features", "first_id", "omitted"} & set(options.chosen):
         raise InputError(f"{path}: this is a table; {chosen.pop()} applies to feature text only")
     try:
@@ -60,7 +60,7 @@ def read_table(path: Path, options: ReadOptions, name: str) -> Dataset:
 
 
 def arrow_table(path: Path) -> Any:
-    """Read a file as an Arrow table; columns of ids stay text."""
+    """Read a file as an Arrow table. Columns of ids are read as text."""
     import pyarrow as pa
     from pyarrow import csv, ipc, parquet
 
@@ -84,7 +84,7 @@ def arrow_table(path: Path) -> Any:
 
 
 def from_frame(frame: Any, options: ReadOptions, name: str, *, group: bool = False) -> Dataset:
-    """Make a corpus from a data frame; see `Dataset.from_frame`. ``group``: queries need not be adjacent."""
+    """Make a corpus, as `Dataset.from_frame`. With ``group``, the rows of a query need not be adjacent."""
     import narwhals
 
     frame = _with_text_names(frame)
@@ -126,7 +126,7 @@ def from_arrays(
     options: ReadOptions,
     name: str,
 ) -> Dataset:
-    """Make a corpus from arrays; see `Dataset.from_arrays`."""
+    """Make a corpus from arrays, as `Dataset.from_arrays`."""
     import narwhals
     import sklearn
     from sklearn.utils import check_array, check_consistent_length
@@ -153,7 +153,7 @@ def from_arrays(
 
 
 def column_of(role: str, names: Sequence[str], *, needed: bool = False) -> str:
-    """Return the name of the column with a role; "" if there is none and none is ``needed``."""
+    """Return the name of the column for a role: query, label or document; "" if there is none and it is not needed."""
     plain = {name: re.sub("[-_ ]", "", name.lower()) for name in names}
     columns = [name for word in ROLES[role] for name in names if plain[name] == word]
     if len(columns) > 1 and role != "document":
@@ -173,7 +173,7 @@ def _corpus(
     name: str,
     sparse: Any = None,
 ) -> Dataset:
-    """Make a corpus of columns. ``sparse``: their sparse matrix in CSC form, whose omitted entries may be missing."""
+    """Make a corpus from its columns. ``sparse`` is the sparse matrix (CSC) from which they are, if there is one."""
     rows = len(queries)
     if not rows or not names:
         raise InputError("there is no document" if not rows else "there is no column of features")
@@ -204,7 +204,7 @@ def _corpus(
         matrix[number] = np.clip(values, -LARGEST_FLOAT, LARGEST_FLOAT)
         if sparse is not None and options.omitted == "missing":
             missing |= ~np.isin(np.arange(rows), sparse.indices[slice(*sparse.indptr[number : number + 2])])
-        matrix[number, missing] = np.nan  # one pattern of bits, which the digest of the corpus contains
+        matrix[number, missing] = np.nan  # all NaN have the same bits, so that the digest is the same
         mapped.release_pages(matrix[number])
     warn_of_clipped(name, clipped)
     fill_missing(matrix.T, query_ptr, options.fill)
@@ -224,7 +224,7 @@ def _corpus(
 
 
 def _with_text_names(frame: Any) -> Any:
-    """Return a data frame with text as names of its columns, or arrays as they are. Refuse two columns of one name."""
+    """Return a data frame whose columns have text as names, all different; return arrays as they are."""
     labels = list(getattr(frame, "column_names", getattr(frame, "columns", ())))
     names = list(map(str, labels))
     if len(set(names)) < len(names):
@@ -233,14 +233,14 @@ def _with_text_names(frame: Any) -> Any:
 
 
 def _pandas_indices(frame: Any) -> list[str]:
-    """Return the columns of an Arrow table that were the index of a pandas data frame."""
+    """Return the names of the columns of an Arrow table that were the index of a pandas data frame."""
     metadata = getattr(getattr(frame, "schema", None), "metadata", None) or {}
     indices = json.loads(metadata.get(b"pandas", b"{}")).get("index_columns", ())
     return [index for index in indices if isinstance(index, str)]
 
 
 def _ids(values: Any, name: str) -> NDArray[np.str_]:
-    """Return ids as text, shape (rows,): whole numbers without a decimal point, text unchanged."""
+    """Return ids as text, shape (rows,). A whole number has no decimal point, and text is unchanged."""
     words = [texts.decoded(cell) if isinstance(cell, bytes) else cell for cell in _cells(values)]
     for row, value in enumerate(words):
         if value is None or value != value or value == "" or "\0" in str(value):
@@ -268,7 +268,7 @@ def _numbers(values: Any, name: str) -> NDArray[np.float64]:
 
 
 def _cells(values: Any) -> list[Any]:
-    """Return the cells of a column; None if missing."""
+    """Return the cells of a column; a missing cell is None."""
     import narwhals
 
     series = narwhals.from_native(values, series_only=True, pass_through=True)

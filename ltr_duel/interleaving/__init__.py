@@ -1,6 +1,6 @@
-"""Merge two or more rankings into one list, credit the clicks on it, and derive the winner from the credit.
+"""Compare rankers by interleaving: merge their rankings into one list, and decide from its clicks which ranker won.
 
-Each comparison method is one module. This package does not depend on `ltr_duel.bandits`.
+Each comparison method is one module of `ltr_duel.interleaving.methods`.
 """
 
 import lazy_loader

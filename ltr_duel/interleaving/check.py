@@ -1,4 +1,4 @@
-"""The contract of comparison methods, checked by one call: `check_method`."""
+"""`check_method` tests whether a comparison method, such as one that you wrote, makes fair and correct comparisons."""
 
 from __future__ import annotations
 
@@ -17,28 +17,29 @@ from ltr_duel.interleaving.method import METHODS, Method, MethodError
 from ltr_duel.rankers import Rankings, inverse
 
 _CLICKS = ClickModel("of the check", (0.3, 0.9), (0.1, 0.5))
-_TIMES = 3000  # comparisons for each mean
-_FAR = 5.0  # largest deviation, in standard errors, that is attributed to chance
+_TIMES = 3000  # number of comparisons from which each mean outcome is computed
+_FAR = 5.0  # a mean further from its expected value than this many standard errors is an error of the method
 
 
 def check_method(method: str | Method) -> None:
-    """Test that a comparison method satisfies the contract.
+    """Test that a comparison method satisfies the contract, which has these rules.
 
-    A list contains only documents of the query, none of them twice, and is as long as possible. Identical rankers win
-    equally often. If two rankers are swapped, the mean outcome changes its sign. A ranker with the relevant documents
-    at the top, compared with the reverse of its order, wins more often than it loses. Outcomes are in -1..1. The same
-    seed gives the same list, and gives the same outcomes in compiled and interpreted code. The check uses queries with
-    one document, queries with fewer documents than positions, identical rankers, and all outcome rules.
+    - A list contains only documents of the query, none of them twice, and is as long as possible.
+    - Identical rankers win equally often. If two rankers are swapped, the mean outcome changes its sign.
+    - A ranker with the relevant documents at the top wins, on average, against the reverse of its order.
+    - Outcomes are from -1 to 1. The same seed gives the same list, and compiled code has the outcomes of plain Python.
+
+    All outcome rules are tested, also with queries that have fewer documents than the list has positions.
 
     Parameters
     ----------
     method : str or Method
-        A name with parameters, or a custom method.
+        The name of a method, with parameters if you like, or a method of your own.
 
     Raises
     ------
     MethodError
-        If the method breaks the contract, or cannot be compiled; the message names the broken rule, or the line.
+        If the method breaks a rule, or cannot be compiled. The message names the rule, or the line of code.
 
     Examples
     --------
@@ -69,7 +70,7 @@ def check_method(method: str | Method) -> None:
 
 
 def _rankings(documents: int) -> Rankings:
-    """Return rankings of one query; rankers 0 and 1 differ, ranker 2 equals 0, and ranker 3 is the reverse of 0."""
+    """Return four rankers on one query: 0 and 1 differ, 2 is a copy of 0, and 3 reverses the order of 0."""
     rng = np.random.default_rng(documents)
     best, other = rng.permutation(documents), rng.permutation(documents)
     order = np.stack([best, other, best, best[::-1]]).astype(np.int16)
@@ -114,7 +115,6 @@ def _play_pairs(
 def _play_slates(
     c: Comparison, slate: IntVector, won: SignMatrix, times: int, total: FloatMatrix, rng: Generator
 ) -> None:
-    """Do the same with lists of all rankers of the slate."""
     for _ in range(times):
         compare_slate(c, 0, slate, slate.shape[0], won, rng, rng)
         for a in range(slate.shape[0]):
@@ -123,7 +123,7 @@ def _play_slates(
 
 
 def _check_compiled(kind: Method, c: Comparison) -> None:
-    """Compile the functions of a plug-in one by one, because errors about nested calls hide the fault."""
+    """Compile each function of a user's method alone, so that the message of an error names the wrong line."""
     if not kind.compiled or kind.state.__module__.startswith("ltr_duel.") or numba.config.DISABLE_JIT:
         return
     rng, won = stream(0, "compile"), np.zeros((1, 1), np.int8)

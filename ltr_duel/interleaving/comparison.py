@@ -1,9 +1,10 @@
-"""One comparison, from the query to the outcome.
+"""Simulate one comparison of rankers: draw a list, simulate the clicks of a user, and credit them to the rankers.
 
-Rankings contain one fixed order of tied documents. Two tie rules replace this order. ``resample`` samples a new order
-for each impression, and uses it for both the list and the credit. ``redraw_at_inference`` samples one order for the
-list and another order for the credit. The second rule reproduces an artifact of a public implementation, in which the
-credit can fail to recognise a ranker as the source of its own tied documents.
+Most tie rules order tied documents once, before all comparisons. Two rules draw a new random order in each comparison:
+
+- ``resample`` uses the new order for the list and for the credit.
+- ``redraw_at_inference`` draws one order for the list and another order for the credit, as a public implementation
+  does by mistake. There a ranker may get no credit for a document that it contributed.
 """
 
 from __future__ import annotations
@@ -34,46 +35,46 @@ from ltr_duel.interleaving.hooks import Lists, Shown, Size, credit_pair, credit_
 from ltr_duel.interleaving.method import METHODS, Method
 from ltr_duel.rankers import REDRAWING, Rankings, require_rankings
 
-FIXED, RESAMPLED, REDRAWN = range(3)  # rules for the order of ties
-COMPARISON_NUMBERS = 1  # version of a comparison's random numbers, except those of the method and of the users
+FIXED, RESAMPLED, REDRAWN = range(3)  # tied documents: one order for all comparisons, `resample`, `redraw_at_inference`
+COMPARISON_NUMBERS = 1  # version number; it is raised if a seed gives other outcomes with the same method and users
 
 
 class Comparison(NamedTuple):
-    """The data with which one worker compares rankers on simulated users; arrays from ``page`` on are scratch."""
+    """The data with which one worker compares rankers on simulated users."""
 
     lists: Lists
     relevance: SmallIntVector  # (n_docs,)
     users: Users
     ties: int  # FIXED, RESAMPLED or REDRAWN
-    tied: MarkMatrix  # (K, n_docs) tied[ranker, r]: the document at position r of the order ties with the previous one
+    tied: MarkMatrix  # (K, n_docs) 1 if the document at this position of the order ties with the document above it
     method: Any  # state of the method
-    rows: IntVector  # (rankers,) 0, 1, ...: rows of the rankers of a slate in `current`, unless ties are FIXED
+    rows: IntVector  # (rankers,) 0, 1, ...: the rows of `current` that the rankers of a set have if ties are redrawn
     page: Shown
-    current: Lists  # `lists` if ties are FIXED; otherwise the newest orders of one query, (rankers, longest)
-    pair: IntVector  # (2,) the two rankers of a pair, as a slate
+    current: Lists  # the orders to use: `lists`, or the newest random orders of one query, (rankers, longest)
+    pair: IntVector  # (2,) the two rankers of a pair, as an array
 
 
 @dataclass(frozen=True)
 class Comparer:
-    """The settings of comparisons: rankings, click model, method, outcome rule and length of the list.
+    """The settings with which rankers are compared on simulated users.
 
     Parameters
     ----------
     rankings : Rankings
+        The rankers to compare.
     clicks : ClickModel
-        A click model with as many relevance grades as the corpus.
+        The simulated users. The model must have as many relevance grades as the corpus.
     method : str or Method
-        A name, with optional parameters (``probabilistic:tau=1``), or a custom method.
+        The comparison method: a name, if you like with parameters (``probabilistic:tau=1``), or a method of your own.
     outcome : str, optional
-        Outcome rule of the method; by default the method's first rule.
+        The rule that decides from the credit who won; by default the first rule of the method.
     top : int
-        Number of documents shown, at most 1,000.
+        Number of documents in a list, at most 1,000.
 
     Raises
     ------
     InputError
-        If the method or rule is unknown, the click model and the corpus have different numbers of grades, or the corpus
-        has no relevant document.
+        If the method or the rule does not exist, the numbers of grades differ, or no document is relevant.
 
     Examples
     --------
@@ -117,12 +118,12 @@ class Comparer:
 
     @property
     def compiled(self) -> bool:
-        """Whether compiled kernels accept the result of `open`; if not, the kernels run as plain Python."""
+        """Whether comparisons run as compiled code; if not, they run as plain Python."""
         return self.configured.component.compiled
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """All settings that determine the distribution of an outcome, as JSON."""
+        """All settings on which outcomes depend, as values that JSON can store."""
         (_, method, params), clicks = self.configured, self.clicks
         optional = {"p_leave": list(clicks.p_leave), "p_notice": list(clicks.p_notice)}
         settings = {
@@ -143,7 +144,7 @@ class Comparer:
         return numbered(settings, method=method.version, comparison=COMPARISON_NUMBERS, clicks=CLICK_NUMBERS)
 
     def open(self) -> Comparison:
-        """Return the data for kernels, with new scratch arrays."""
+        """Return the arrays that `compare_pair` and `compare_slate` need; each thread needs its own."""
         rankings, (_, method, params) = self.rankings, self.configured
         mapped.expect_few_reads((rankings.order, rankings.rank))
         size = Size(self.top, rankings.longest_query, max(2, len(rankings)))
@@ -172,7 +173,7 @@ class Comparer:
 def compare_pair(
     comparison: Comparison, query: int, first: int, second: int, lists_rng: Generator, clicks_rng: Generator
 ) -> float:
-    """Show one interleaved list to one user; compiled functions can call this function too.
+    """Show one interleaved list to one simulated user, and return who won. Compiled code can call this function too.
 
     Parameters
     ----------
@@ -216,18 +217,20 @@ def compare_slate(
     comparison: Comparison, query: int, slate: IntVector, size: int, won: SignMatrix, lists_rng: Generator,
     clicks_rng: Generator,
 ) -> int:  # fmt: skip
-    """Show one multileaved list to one user; compiled functions can call this function too.
+    """Show one multileaved list to one simulated user, and write who won. Compiled code can call this function too.
 
     Parameters
     ----------
     comparison : Comparison
         The result of `Comparer.open`.
     query : int
+        Position of the query.
     slate : ndarray of int64
-        Positions of the rankers: ``slate[:size]``, all different.
+        Positions of the rankers to compare, all different, in its first ``size`` entries.
     size : int
     won : ndarray of int8, shape (size, size) or larger
-        Output for positions a < b of the slate: +1 if ``slate[a]`` won, -1 if it lost, 0 for a tie.
+        The outcomes are written here. For a < b, ``won[a, b]`` is +1 if ``slate[a]`` won against ``slate[b]``, -1 if it
+        lost, and 0 for a tie.
     lists_rng, clicks_rng : numpy.random.Generator
         Generators for the list and for the user's clicks.
 
@@ -266,14 +269,14 @@ def compare_slate(
 
 @inlined
 def click_list(c: Comparison, query: int, length: int, rng: Generator) -> int:
-    """Simulate the clicks of a user on the list in ``c.page``; return the number of clicks."""
+    """Simulate the clicks of a user on the list that was drawn; return the number of clicks."""
     start = c.lists.query_ptr[query]
     return simulate_clicks(c.users, c.relevance, start, c.page.shown, length, c.page.clicks, rng)
 
 
 @kernel
 def redraw_ties(comparison: Comparison, query: int, slate: IntVector, size: int, rng: Generator) -> None:
-    """Write a query's orders, with tied documents shuffled, into `current`; row a is for ranker ``slate[a]``."""
+    """Shuffle the tied documents of a query, and write the orders into `current`; row a is for ``slate[a]``."""
     current, start = comparison.current, comparison.lists.query_ptr[query]
     documents = comparison.lists.query_ptr[query + 1] - start
     current.query_ptr[1] = documents

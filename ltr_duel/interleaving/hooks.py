@@ -1,21 +1,19 @@
-"""The functions of an interleaving or multileaving method.
-
-Each call is dispatched on the class of the state.
+"""The functions that a compiled interleaving or multileaving method defines.
 
     query --draw--> shown list, owners --click model--> clicks --credit--> who won
 
 The owner of a shown document is the ranker that contributed it. A ranker also owns the clicks on its documents.
 
-A method is a module. It defines ``State``, a NamedTuple of constants and scratch arrays; ``init``, which returns a
-state; and `draw_pair` and `credit_pair`, or `draw_slate` and `credit_slate`, or all four. Separate functions draw the
-list and credit the clicks, so that tests can compare each function with an enumeration of all cases. Two optional
-functions reduce the variance of estimates: `find_contributors` and `draw_mirrored`.
+A method is a module with these parts:
 
-The result of a comparison does not depend on earlier comparisons with the same state. If a credit requires numbers from
-the draw in addition to the list and its owners, the draw writes them into a float array ``kept`` of the state. A `Page`
-of plain lists stores a copy of ``kept``, because the clicks are credited later, possibly in another process. The
-functions need no decorator, because numba compiles them together with the loop that calls them; the same code also runs
-as plain Python.
+- ``State``: a NamedTuple of constants, and of scratch arrays that are reused in every comparison,
+- ``init``: a function that returns a state,
+- `draw_pair` and `credit_pair` for two rankers, or `draw_slate` and `credit_slate` for a set (a slate), or all four,
+- `find_contributors` and `draw_mirrored`, if you like: they reduce the variance of estimated preferences.
+
+The class of the state selects the method whose function is called. The functions need no decorator: numba compiles them
+together with the loop that calls them. A comparison must not depend on earlier comparisons with the same state. If the
+credit needs numbers of the draw, such as a coin, the draw writes them into an array ``kept`` of the state.
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ from ltr_duel.core import FloatVector, IntVector, SignMatrix, SmallIntMatrix, di
 
 
 class Lists(NamedTuple):
-    """Rankings as arrays for kernels; query q has the columns ``query_ptr[q]:query_ptr[q + 1]``."""
+    """The orders of all rankers, for compiled functions; query q has the columns ``query_ptr[q]:query_ptr[q + 1]``."""
 
     order: SmallIntMatrix  # (K, n_docs) positions of documents within their query, best first
     rank: SmallIntMatrix  # (K, n_docs) rank of each document; 1 = best
@@ -36,15 +34,15 @@ class Lists(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """Scratch for one shown list of up to ``top`` documents."""
+    """Arrays for one shown list of up to ``top`` documents, and for its clicks."""
 
-    shown: IntVector  # (top,) positions of the documents within their query, in the order of the list
-    owner: IntVector  # (top,) owner of each document: 0, 1, ... within the pair or slate; -1 for no owner
-    clicks: IntVector  # (top,) clicked positions of the list, ascending
+    shown: IntVector  # (top,) the shown documents, from the top, as positions within their query
+    owner: IntVector  # (top,) the owner of each document, as a position in the pair or slate; -1 for no owner
+    clicks: IntVector  # (top,) the clicked positions of the list, ascending, from 0
 
 
 class Size(NamedTuple):
-    """The sizes on which the shapes of a method's arrays depend."""
+    """The sizes that ``init`` needs to allocate the arrays of a method."""
 
     top: int  # number of documents shown
     longest: int  # number of documents of the largest query
@@ -61,13 +59,13 @@ def draw_pair(state: Any, lists: Lists, query: int, first: int, second: int, pag
 def credit_pair(
     state: Any, lists: Lists, query: int, first: int, second: int, page: Shown, length: int, n_clicks: int
 ) -> float:
-    """Score one or more clicks: +1 if ``first`` won, -1 if ``second`` won, 0 for a tie, or a fraction in between."""
+    """Return who won, given one or more clicks: from -1 (``second`` won) to +1 (``first`` won); 0 is a tie."""
     raise TypeError("this method does not compare two rankers")
 
 
 @dispatched_call
 def draw_slate(state: Any, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, rng: Generator) -> int:
-    """Multileave the rankers ``slate[:size]``, as `draw_pair` does two."""
+    """Multileave the rankers ``slate[:size]``: fill ``page.shown`` and ``page.owner``, and return the list's length."""
     raise TypeError("this method does not compare sets of rankers")
 
 
@@ -76,7 +74,7 @@ def credit_slate(
     state: Any, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, length: int, n_clicks: int,
     won: SignMatrix,
 ) -> None:  # fmt: skip
-    """Score the clicks: for a < b, set ``won[a, b]`` to +1 if ``slate[a]`` beat ``slate[b]``, -1 if it lost, else 0."""
+    """Write who won: for a < b, ``won[a, b]`` is +1 if ``slate[a]`` won against ``slate[b]``, -1 if it lost, else 0."""
     raise TypeError("this method does not compare sets of rankers")
 
 
@@ -84,12 +82,12 @@ def credit_slate(
 def find_contributors(
     state: Any, lists: Lists, query: int, first: int, second: int, page: Shown, n_clicks: int, q: FloatVector
 ) -> None:
-    """Write Pr(``first`` contributed the document | list) into ``q`` at the clicked positions.
+    """Write into ``q``, for each clicked position, the probability that ``first`` contributed its document.
 
-    This function is optional. It requires that, given the list, the contributors are independent of each other and of
-    the clicks. Let M and N be the numbers of clicks that ``first`` and ``second`` own. In estimates, the outcome is
-    then the average of sign(M - N) over all possible contributors; under the rules in `Method.posterior`, it is the
-    sign of this average.
+    This function is optional. A method can define it if, given the list, the contributors of documents do not depend on
+    each other or on the clicks. Estimates of preferences then use the mean outcome over all possible contributors, in
+    place of the outcome for the contributors that were drawn. Under the rules in `Method.posterior`, they use the sign
+    of this mean.
     """
     raise TypeError("this method does not find contributors")
 
@@ -98,10 +96,9 @@ def find_contributors(
 def draw_mirrored(
     state: Any, lists: Lists, query: int, first: int, second: int, page: Shown, uniforms: FloatVector, rng: Generator
 ) -> int:
-    """Draw a list from uniform random numbers, one for each position; return its length.
+    """Draw a list from given uniform random numbers, one for each position; return its length.
 
-    This function is optional. Its lists have the same distribution as the lists of `draw_pair`. If ``first`` and
-    ``second`` are exchanged, the same number selects the other ranker, and the same quantile of this ranker's
-    distribution.
+    This function is optional. Its lists are distributed as the lists of `draw_pair`. If ``first`` and ``second`` are
+    exchanged, the same numbers give the mirrored list: wherever one ranker contributed, the other does.
     """
     raise TypeError("this method does not draw mirrored lists")

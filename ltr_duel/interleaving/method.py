@@ -1,4 +1,4 @@
-"""Interleaving and multileaving methods: their declaration and their registry."""
+"""`Method` declares a comparison method (interleaving or multileaving), and `METHODS` lists all of them by name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ltr_duel.interleaving import hooks
 
 
 class MethodError(InputError):
-    """A comparison method breaks the contract that `check_method` tests; the message names the broken rule.
+    """A comparison method breaks a rule that `check_method` tests; the message names the rule.
 
     Examples
     --------
@@ -29,30 +29,29 @@ class Method(components.Component):
     name, params, limits, choices, cite, where
         The parameters of every component; see `ltr_duel.core.Component`.
     state : type
-        The class of the method's state. For a compiled method, a NamedTuple of numbers and arrays.
+        The class of the method's state: for a compiled method, a NamedTuple of numbers and arrays.
     init : callable
-        ``init(size, params, outcome) -> state`` allocates a state with new scratch arrays for the given `Size`. The
-        other compiled functions do not allocate memory.
+        ``init(size, params, outcome)`` returns a state with new arrays for the given `Size`. The other compiled
+        functions reuse these arrays and do not allocate memory.
     draw_pair, credit_pair, draw_slate, credit_slate, find_contributors, draw_mirrored : callable, optional
-        See the functions of these names in `ltr_duel.interleaving.hooks`. A method defines the two functions for
-        pairs, the two functions for slates, or all four; the last two reduce the variance of estimates for pairs.
+        See the functions of these names in `ltr_duel.interleaving.hooks`. A method needs the two functions for pairs,
+        the two functions for slates (sets of rankers), or all four. The last two functions are optional.
     posterior : tuple of str
         The outcome rules whose outcome is the sign of a mean over the possible contributors; see `find_contributors`.
     outcomes : tuple of str
         The outcome rules for pairs; the first rule is the default.
     slate_outcomes : tuple of str
-        The rules of ``outcomes`` that decide pairs of a set; the first rule is the default. By default only the first
-        rule of ``outcomes``.
+        The outcome rules that the method also has for sets; the first rule is the default. If the tuple is empty, sets
+        use the first rule of ``outcomes``.
     biased : tuple of str
         The outcome rules under which random clicks favour one of two rankers.
     shows, wins, needs, cost : str
-        Texts for the documentation: how the list is built, which ranker wins, what the method requires, and what a
-        comparison costs.
+        Texts for the documentation: how the list is built, which ranker wins, what the method requires, and how long a
+        comparison takes.
     compiled : bool
-        False if numba cannot compile the functions, so that they run as plain Python.
+        Whether numba compiles the functions, as by default. If not, they run as plain Python.
     version : int
-        Version number, raised when a given seed produces other lists or credits than before (see
-        `ltr_duel.core.digest`).
+        A number that you raise when the same seed gives other lists or credits than before.
 
     Examples
     --------
@@ -91,11 +90,11 @@ class Method(components.Component):
         return self.draw_slate is not None
 
     def default_outcome(self, *, sets: bool = False) -> str:
-        """Return the default outcome rule of pairs or of sets."""
+        """Return the default outcome rule, for pairs or for sets."""
         return self.outcomes_of(sets=sets)[0]
 
     def outcomes_of(self, *, sets: bool) -> tuple[str, ...]:
-        """Return the outcome rules of pairs or of sets."""
+        """Return the outcome rules, for pairs or for sets."""
         return (self.slate_outcomes or self.outcomes[:1]) if sets else self.outcomes
 
     def require_outcome(self, outcome: str) -> None:
@@ -104,7 +103,7 @@ class Method(components.Component):
             raise errors.unknown_name(f"outcome rule of {self.name} called", outcome, self.outcomes)
 
     def caution(self, outcome: str) -> str:
-        """Return a warning about results of an outcome rule; empty if random clicks favour neither ranker."""
+        """Return a warning if random clicks favour a ranker under this outcome rule; otherwise return ``""``."""
         rule = outcome if len(self.outcomes) > 1 else self.name
         meaning = "the mean outcome is not 0, so the result does not show that users prefer a ranker"
         return f"{rule}: under random clicks, {meaning}." if outcome in self.biased else ""
@@ -125,7 +124,7 @@ class Method(components.Component):
 
 
 def bind(method: Method) -> None:
-    """Register a method's functions as implementations of the functions in `hooks`, for the class of its state."""
+    """Make the functions in `hooks` call the functions of a method whenever they receive a state of its class."""
     halves = method.pairs != (method.credit_pair is not None) or method.slates != (method.credit_slate is not None)
     if halves or not (method.pairs or method.slates):
         needed = "draw_pair and credit_pair, draw_slate and credit_slate, or all four"
@@ -141,12 +140,12 @@ METHODS: components.Registry[Method] = components.Registry(
 
 
 def able_methods(*, sets: bool) -> list[str]:
-    """Return the names of the methods that compare sets of rankers, or pairs."""
+    """Return the names of the methods that compare sets of rankers, or of those that compare pairs."""
     return [method.name for method in METHODS if (method.slates if sets else method.pairs)]
 
 
 def require_able(method: str | Method, *, sets: bool) -> None:
-    """Raise `InputError` unless a method compares sets of rankers, or pairs."""
+    """Raise `InputError` if a method cannot compare sets of rankers, or cannot compare pairs."""
     label, component, _ = METHODS.configure(method)
     if not (component.slates if sets else component.pairs):
         kind = "sets of rankers" if sets else "two rankers"

@@ -1,7 +1,7 @@
-"""Check a page of plain lists that was stored as JSON.
+"""Read a page that was stored as JSON, and check it.
 
-The stored text may have been changed, so it is not trusted: it is parsed as JSON, its sizes are limited, each value is
-checked, and nothing in it is executed. The name of the method is looked up among the registered methods.
+Somebody may have changed the stored text, so it is not trusted. Its length is limited, each value is checked, and
+nothing in it is executed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LONGEST_METHOD = 200  # characters of a method with its parameters
 
 
 def read_page(text: str) -> dict[str, Any]:
-    """Return the content of a page, keyed by `KEYS`; see `Page` for the values."""
+    """Return the checked values of a page, by the names in `KEYS`; `Page` explains the values."""
     if not isinstance(text, str) or len(text) > LONGEST_TEXT:
         raise InputError(f"a page must be a string of at most {LONGEST_TEXT:,} characters")
     try:
@@ -48,7 +48,7 @@ def is_id(value: Any) -> bool:
 def _wrong_key(
     version: Any, method: Any, outcome: Any, rankers: Any, shown: Any, owners: Any, numbers: Any, orders: Any, kept: Any
 ) -> str:
-    """Return a key with an invalid value; empty if all values are valid."""
+    """Return the name of an invalid value, or ``""`` if all values are valid."""
     if not all(isinstance(name, str) and len(name) <= _LONGEST_METHOD for name in (method, outcome)):
         return "method"
     if not _different(rankers, lambda name: isinstance(name, str), 2, MOST_RANKERS):
@@ -76,7 +76,7 @@ def _wrong_key(
 
 
 def _different(values: Any, is_valid: Callable[[Any], bool], least: int, most: int) -> bool:
-    """Return whether this is a list of ``least`` to ``most`` different valid values."""
+    """Return whether ``values`` is a list of ``least`` to ``most`` valid values, none of them twice."""
     return isinstance(values, list) and all(map(is_valid, values)) and least <= len(set(values)) == len(values) <= most
 
 

@@ -1,8 +1,8 @@
 """Interleave plain lists: merge two or more lists of document ids into one page, and credit the clicks on it.
 
-This is the interface for search applications. It calls the kernels of the simulation on a corpus of one query, which
-contains the documents of all lists. So lists and credit have the same distribution as in the simulation. Documents that
-a ranker did not return are appended to its list in the order in which the other rankers have them (`_complete`).
+This is the interface for search applications. The code is the same as in simulations, so lists and credit have the
+same distribution. For this code, all lists must contain the same documents. If a ranker did not return a document that
+another ranker returned, the document is therefore added at the end of its list.
 """
 
 from __future__ import annotations
@@ -33,30 +33,30 @@ from ltr_duel.interleaving.workspace import Workspace, fresh_rng, workspace
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Page:
-    """A page to show, with all data that are required to credit its clicks later, in this or another process.
+    """A list to show to a user, and everything that is needed to credit its clicks later, even in another process.
 
-    `interleave` and `from_json` return pages. The documents of all lists are numbered from 0, in the order of their
-    first appearance when the lists are read one after the other.
+    `interleave` and `from_json` return pages. Within a page, each document of the lists has a number, counted from 0
+    in the order in which the documents first appear if you read one list after the other.
 
     Parameters
     ----------
     rankers : tuple of str
         Names of the rankers.
     shown : tuple
-        Document ids, from the top.
+        The ids of the shown documents, from the top.
     owners : tuple of str or None
-        The ranker that contributed each shown document. None for a document that no ranker contributed alone, and for
-        all documents if the method does not record contributors.
+        The ranker that contributed each shown document. It is None if several rankers contributed the document
+        together, or if the method does not record who contributed.
     method : str or Method
         The name of the comparison method with its parameters, or the `Method` if it is not registered.
     outcome : str
-        The outcome rule.
+        The rule that decides from the credit who won.
     numbers : tuple of int
         The numbers of the shown documents, from the top.
     orders : ndarray of int16, shape (rankers, documents)
-        The numbers of all documents for each ranker, best first.
+        For each ranker, the numbers of all documents, best first.
     kept : tuple of float
-        Values that the method stored when it drew the list, for the credit.
+        Values that the method stored when it drew the list, and that it needs for the credit.
 
     Examples
     --------
@@ -77,17 +77,18 @@ class Page:
     kept: tuple[float, ...] = field(repr=False)
 
     def credit(self, clicks: Iterable[Hashable]) -> dict[tuple[str, str], float]:
-        """Return the outcome for each pair of rankers, from -1 (the second ranker won) to +1 (the first ranker won).
+        """Return which ranker of each pair won.
 
         Parameters
         ----------
         clicks : iterable of document ids
-            The clicked documents, in any order; a document that is clicked twice counts once.
+            The clicked documents, in any order. A document that was clicked twice counts once.
 
         Returns
         -------
         dict of (str, str) to float
-            0 is a tie; without clicks, every pair ties.
+            For each pair, a number from -1 (the second ranker won) to +1 (the first ranker won). A tie has 0, and so
+            has every pair if there is no click.
 
         Raises
         ------
@@ -103,10 +104,9 @@ class Page:
         return {(names[i], names[j]): float(won[i][j]) for i, j in pairs}
 
     def to_json(self) -> str:
-        """Return the page as a short ASCII string, for a session or a log.
+        """Return the page as a JSON string that you can store in a session or a log until the clicks are known.
 
-        The string contains the ids of the shown documents and, for each ranker, one integer for each document, shown or
-        not.
+        The string contains the ids of the shown documents, and the order of all documents for each ranker as numbers.
 
         Raises
         ------
@@ -131,9 +131,9 @@ class Page:
 
     @classmethod
     def from_json(cls, text: str) -> Page:
-        """Read a page that `to_json` wrote; its content is checked, and nothing in it is executed.
+        """Read a page that `to_json` wrote. Its content is checked, and nothing in it is executed.
 
-        If users can change the stored text, sign it, because a changed text may change the credit.
+        If users can change the stored text, sign it: a changed text may give another credit.
 
         Parameters
         ----------
@@ -197,20 +197,20 @@ def interleave(
     Parameters
     ----------
     rankings : mapping of str to sequence
-        The document ids of 2 to 200 rankers, best first. Lists may differ in length and in documents: the documents
-        that a list lacks follow below, by their best rank on another list, then by the order of rankers. Ids must be
-        hashable and equal to themselves; equal ids (``1`` and ``1.0``) are one document. All lists together contain at
-        most 10,000 documents.
+        The names of 2 to 200 rankers and the list of each: document ids, best first. Lists may have different lengths
+        and documents. If a document is not on a list, it is ranked below all documents of this list; several such
+        documents are ordered by their best rank on another list. Ids must be hashable; equal ids (``1`` and ``1.0``)
+        are one document. All lists together contain at most 10,000 documents.
     method : str or Method
-        A comparison method, with optional parameters (``"probabilistic:tau=1"``).
+        The comparison method, if you like with parameters (``"probabilistic:tau=1"``).
     outcome : str
-        Outcome rule for pairs; by default the first rule of the method, which for ``probabilistic`` is unbiased.
+        The rule that decides from the credit who won; by default the first rule of the method.
     top : int
-        Largest number of documents shown, from 1 to 1,000.
+        Largest number of documents on the page, from 1 to 1,000.
     seed : int, optional
-        The same seed and lists give the same page. If neither ``seed`` nor ``rng`` is given, each page is random.
+        The same seed and lists give the same page. If there is neither a seed nor a generator, each page is random.
     rng : numpy.random.Generator, optional
-        A generator in place of a seed, for drawing many pages.
+        A generator, which you can pass instead of a seed to draw many pages.
 
     Returns
     -------
@@ -242,7 +242,7 @@ def interleave(
 
 
 def _orders(rankings: Mapping[str, Sequence[Hashable]]) -> tuple[list[Hashable], SmallIntMatrix]:
-    """Number documents by first appearance; return the documents, and for each list a row with all numbers."""
+    """Give each document a number; return the documents in this order, and one row of numbers for each list."""
     if not isinstance(rankings, dict | Mapping):
         raise InputError(f"rankings must be a mapping of names to lists, not {type(rankings).__name__}")
     if not 2 <= len(rankings) <= MOST_RANKERS:
@@ -279,7 +279,7 @@ def _orders(rankings: Mapping[str, Sequence[Hashable]]) -> tuple[list[Hashable],
 
 
 def _complete(rows: list[list[int]]) -> None:
-    """Append the documents that a list lacks by their best rank on any other list, then by the order of rankers."""
+    """Append to each list the missing documents, by their best rank on another list, then by the order of rankers."""
     merged = dict.fromkeys(chain.from_iterable(zip_longest(*rows, fillvalue=-1)))
     for row in rows:
         held = {*row, -1}

@@ -1,6 +1,6 @@
-"""Register a module, or a pair of plain Python functions, as a comparison method.
+"""Add a comparison method of your own: a module with compiled functions, or two plain Python functions.
 
-Two functions are enough for a method that runs at interpreted speed:
+Two functions are enough, but they run more slowly than compiled ones:
 
     def draw(orders, top, rng): ...                  # returns the documents to show, and their owners
     def credit(orders, shown, clicks, owners): ...   # returns one score for each ranker
@@ -30,12 +30,12 @@ def register(module: str, **attributes: Any) -> Method:
     Parameters
     ----------
     module : str
-        The ``__name__`` of the module. The module contains either the parts of the method (``Params``, ``State``,
-        ``init``, ``draw_pair``, ``credit_pair``, ``draw_slate``, ``credit_slate``, ``find_contributors`` and
-        ``draw_mirrored``), or ``draw`` and ``credit`` as for `method_from_functions`.
+        The ``__name__`` of the module. The module defines either ``draw`` and ``credit``, as for
+        `method_from_functions`, or the parts of a compiled method: ``Params`` (optional), ``State``, ``init`` and the
+        functions that `ltr_duel.interleaving.hooks` lists.
     **attributes
-        The other parameters of `Method`, or parts in place of the module's; the default of ``name`` is the name of the
-        file. ``slates=False`` declares that ``draw`` and ``credit`` compare two rankers only.
+        Other parameters of `Method`. By default, ``name`` is the name of the file. With ``slates=False``, ``draw`` and
+        ``credit`` compare two rankers only.
 
     Returns
     -------
@@ -62,7 +62,7 @@ def register(module: str, **attributes: Any) -> Method:
 
 
 class Functions(NamedTuple):
-    """The state of a method that calls the user's functions."""
+    """The state of a method that calls two Python functions of a user."""
 
     name: str
     top: int
@@ -71,22 +71,22 @@ class Functions(NamedTuple):
 
 
 def method_from_functions(name: str, draw: Draw, credit: Credit, *, slates: bool = True, **attributes: Any) -> Method:
-    """Return a method that calls two plain Python functions, for pairs and, if ``slates`` is true, for sets of rankers.
+    """Make a comparison method of two plain Python functions.
 
     Parameters
     ----------
     name : str
     draw : callable
-        ``draw(orders, top, rng)`` returns at most ``top`` different documents, and the owner of each: 0, 1, ... for the
-        rankers in ``orders``, or -1 for none. ``orders`` contains, for each ranker, all documents of the query, best
-        first.
+        ``draw(orders, top, rng)`` returns two lists: at most ``top`` different documents to show, and the owner of each
+        document. The argument ``orders`` has one list for each ranker, with all documents of the query, best first. An
+        owner is the position of a ranker in ``orders``, or -1 for none.
     credit : callable
-        ``credit(orders, shown, clicks, owners)`` returns one score for each ranker; the ranker with the higher score
-        wins. ``clicks`` contains one or more clicked positions of ``shown``, ascending.
+        ``credit(orders, shown, clicks, owners)`` returns one score for each ranker, and the higher score wins. The
+        argument ``clicks`` has the clicked positions of ``shown``, at least one, ascending.
     slates : bool
-        Whether the functions accept any number of rankers; False if they require two.
+        Whether the functions accept any number of rankers, as by default, or only two.
     **attributes
-        Other parameters of `Method`: ``cite``, ``shows``, ``wins``, ...
+        Other parameters of `Method`, such as ``cite``, ``shows`` and ``wins``.
 
     Returns
     -------

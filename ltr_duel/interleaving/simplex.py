@@ -1,13 +1,13 @@
-"""Solve a small linear program for the fairest probabilities of a table's columns, by the revised simplex method.
+"""Find the probabilities with which lists should be shown so that a comparison is fair; `fairest` is the solver.
 
-Among all probabilities p of the columns, the program minimises the bias, which is the sum of ``|table @ p|``. Among the
-minimisers, it maximises ``worth @ p``. At most rows + 1 columns get a positive probability.
+Each column of a table belongs to a list, each row to a position, and an entry is a credit. For probabilities p of the
+columns, the bias is the sum of ``|table @ p|``. The solver first finds the smallest possible bias. Among all p with
+this bias, it then finds one with the highest ``worth @ p``. At most rows + 1 columns get a positive probability.
 
-The sum of a row is its entry in ``table @ p``. Two variables represent the positive and the negative part of this sum.
-The initial basis consists of column 0 and one of the two parts for each row. The first phase minimises the total of all
-parts, which is the bias, and the second phase maximises the worth. The leaving variable is chosen lexicographically, so
-no basis repeats (Dantzig, Orden, Wolfe. The generalized simplex method for minimizing a linear form under linear
-inequality restraints. Pacific Journal of Mathematics 1955).
+The solver is the revised simplex method in two phases. Besides the columns there are two variables for each row: the
+positive and the negative part of its entry in ``table @ p``. The first phase minimises the sum of these parts, which is
+the bias; the second phase maximises the worth. Ties between leaving variables are broken lexicographically, so the
+method ends (Dantzig, Orden, Wolfe. The generalized simplex method. Pacific Journal of Mathematics 1955).
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _MOST_PIVOTS = 10_000  # limit in case of rounding errors; 3,000 random programs
 
 
 class Program(NamedTuple):
-    """A program with up to ``rows`` rows and ``columns`` columns, and scratch; m is rows + 1, n is columns + 2 rows.
+    """A linear program and the arrays of its solver; m is rows + 1, and n is columns + 2 rows, the number of variables.
 
-    Variables 0 to columns - 1 are the columns; the next variables are the positive and the negative part of each row's
-    sum.
+    The first variables are the probabilities of the columns. Then follow, for each row, the positive and the negative
+    part of its entry in ``table @ p``.
     """
 
-    table: FloatMatrix  # (rows, n) filled by the caller up to ``columns``
-    worth: FloatVector  # (n,) filled by the caller up to ``columns``
+    table: FloatMatrix  # (rows, n) the caller fills the first ``columns`` columns
+    worth: FloatVector  # (n,) the caller fills the first ``columns`` entries
     cost: FloatVector  # (n,) cost of each variable in the current phase
     inverse: FloatMatrix  # (m, m) inverse of the basis matrix
     value: FloatVector  # (m,) values of the variables in the basis
@@ -56,8 +56,8 @@ def new_program(rows: int, columns: int) -> Program:
 def fairest(program: Program, rows: int, columns: int) -> float:
     """Solve the program for the first rows and columns of the table; return the smallest possible bias.
 
-    The solution is in ``program``: variable ``basis[i]`` has ``value[i]``, for i up to ``rows``; all other variables
-    are 0.
+    The solution is in ``program``. For i from 0 to ``rows``, variable ``basis[i]`` has the value ``value[i]``. All
+    other variables are 0.
     """
     table, variables = program.table, columns + 2 * rows
     program.inverse[: rows + 1, : rows + 1] = 0.0
@@ -68,7 +68,7 @@ def fairest(program: Program, rows: int, columns: int) -> float:
     for k in range(rows):
         table[k, columns + 2 * k] = -1.0
         table[k, columns + 2 * k + 1] = 1.0
-        sign = -1.0 if table[k, 0] < 0.0 else 1.0  # of the part in the initial basis
+        sign = -1.0 if table[k, 0] < 0.0 else 1.0  # the initial basis has column 0 and, for each row, one of the parts
         program.basis[k] = columns + 2 * k + (0 if sign > 0 else 1)
         program.inverse[k, k] = -sign
         program.inverse[k, rows] = program.value[k] = sign * table[k, 0]
@@ -89,7 +89,7 @@ def fairest(program: Program, rows: int, columns: int) -> float:
 
 @kernel
 def improve(program: Program, rows: int, columns: int, variables: int) -> None:
-    """Change the basis until the cost cannot be reduced."""
+    """Exchange variables of the basis until the cost cannot be reduced."""
     for _ in range(_MOST_PIVOTS):
         enters = best_entry(program, rows, columns, variables)
         if enters < 0:
@@ -106,7 +106,7 @@ def improve(program: Program, rows: int, columns: int, variables: int) -> None:
 
 @kernel
 def best_entry(program: Program, rows: int, columns: int, variables: int) -> int:
-    """Return the variable that is not barred and has the most negative reduced cost; -1 if no cost is negative."""
+    """Return the variable that should enter the basis, or -1 if none reduces the cost."""
     price, reduced = program.price, program.reduced
     price[: rows + 1] = 0.0
     for i in range(rows + 1):
@@ -132,8 +132,8 @@ def best_entry(program: Program, rows: int, columns: int, variables: int) -> int
 
 @kernel
 def leaving(program: Program, rows: int, columns: int) -> int:
-    """Return the row of the basis variable that reaches 0 first (ties: lexicographic rule); -1 if none reaches 0."""
-    for i in range(rows + 1):  # barred parts of row sums are 0 and must stay 0
+    """Return the position in the basis of the variable that reaches 0 first, or -1 if none reaches 0."""
+    for i in range(rows + 1):  # a part that may not enter is 0, and must not grow
         j = program.basis[i]
         barred = j >= columns and program.barred[j] == 1 and program.value[i] < _PIVOT
         if barred and abs(program.entering[i]) > _PIVOT:
@@ -147,7 +147,7 @@ def leaving(program: Program, rows: int, columns: int) -> int:
 
 @kernel
 def is_sooner(program: Program, rows: int, i: int, other: int) -> bool:
-    """Return whether the variable of row i reaches 0 before the variable of row ``other``; ties: lexicographic rule."""
+    """Return whether variable i of the basis reaches 0 before variable ``other``; a lexicographic rule breaks ties."""
     a, b = program.entering[i], program.entering[other]
     difference = program.value[i] / a - program.value[other] / b
     for k in range(rows + 1):
@@ -159,7 +159,7 @@ def is_sooner(program: Program, rows: int, i: int, other: int) -> bool:
 
 @kernel
 def pivot(program: Program, rows: int, enters: int, leaves: int) -> None:
-    """Replace the leaving variable of the basis by the entering variable."""
+    """Put variable ``enters`` into the basis, at position ``leaves``."""
     scale = 1.0 / program.entering[leaves]
     for k in range(rows + 1):
         program.inverse[leaves, k] *= scale

@@ -1,4 +1,7 @@
-"""Call the kernels of a method from Python, for one query at a time, with reusable scratch."""
+"""Draw and credit lists one at a time, from Python, with the compiled functions of a method.
+
+A workspace has the arrays that these functions need. It is reused for lists of the same kind, because this is faster.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ _MOST_WORKSPACES = 64  # per thread
 
 
 class Workspace:
-    """Scratch for drawing and crediting lists, with a fixed method, length and number of rankers."""
+    """Arrays for drawing and crediting lists with one method, length and number of rankers."""
 
     def __init__(self, method: str | Method, outcome: str, top: int, rankers: int, longest: int) -> None:
         label, self.method, params = METHODS.configure(method)
@@ -44,16 +47,16 @@ class Workspace:
 
     @property
     def current(self) -> bool:
-        """Whether the method is still registered under its name (a plug-in file may have been reloaded)."""
+        """Whether the name still means this method; a file with a method may have been loaded again."""
         return not isinstance(self.named, str) or METHODS[self.method.name] is self.method
 
     @property
     def kept(self) -> Any:
-        """The array in which the method stores numbers when it draws a list; empty if it stores none."""
+        """The numbers of the last draw that the method needs for the credit; empty if it needs none."""
         return getattr(self._state, "kept", np.zeros(0))
 
     def draw(self, orders: SmallIntMatrix, rng: Generator) -> tuple[list[int], list[int], tuple[float, ...]]:
-        """Draw a list from orders of all documents; return the documents, their owners (-1: none) and `kept`."""
+        """Draw a list; return its documents, their owners (-1 for none), and the numbers in `kept`."""
         page = self._page
         if not self.method.compiled:  # its state may store what it computed for another query
             self._state = self._new_state()
@@ -64,7 +67,7 @@ class Workspace:
         self, orders: SmallIntMatrix, numbers: Sequence[int], owners: Sequence[int], kept: Sequence[float],
         clicked: Sequence[int],
     ) -> list[list[float]]:  # fmt: skip
-        """Return the outcomes of pairs i < j of the rankers; ``clicked`` are positions, ascending."""
+        """Return outcomes: row i, column j is for rankers i < j. ``clicked`` has the clicked positions, ascending."""
         page, length = self._page, len(numbers)
         page.shown[:length] = numbers
         page.owner[:length] = owners
@@ -83,7 +86,7 @@ class Workspace:
 
 
 def room_for(documents: int) -> int:
-    """Return the capacity of a workspace for this many documents: a power of two, so that more queries can share it."""
+    """Return a power of two that is at least ``documents``, so that queries of similar size can share a workspace."""
     return 1 << (documents - 1).bit_length()
 
 
@@ -100,7 +103,7 @@ _local = _Local()
 
 
 def workspace(method: str | Method, outcome: str, top: int, orders: SmallIntMatrix) -> Workspace:
-    """Return this thread's workspace for lists of these orders."""
+    """Return a workspace of this thread for such lists."""
     if not isinstance(method, str | Method):
         raise InputError(f"a method must be a name or a Method, not {type(method).__name__}")
     key = (method, outcome, top, len(orders), room_for(orders.shape[1]))
@@ -113,7 +116,7 @@ def workspace(method: str | Method, outcome: str, top: int, orders: SmallIntMatr
 
 
 def fresh_rng() -> Generator:
-    """Return this thread's generator, which the operating system seeded; a forked process gets a new generator."""
+    """Return a generator of this thread that the operating system has seeded; a forked process gets a new one."""
     if _local.process != os.getpid():
         _local.process, _local.rng = os.getpid(), np.random.default_rng()
     return _local.rng
@@ -121,7 +124,7 @@ def fresh_rng() -> Generator:
 
 @kernel
 def invert(orders: SmallIntMatrix, ranks: SmallIntMatrix) -> None:
-    """Write the ranks (1 = best)."""
+    """Write the rank of each document, 1 for the best, given the orders."""
     for a in range(orders.shape[0]):
         for r in range(orders.shape[1]):
             ranks[a, orders[a, r]] = r + 1

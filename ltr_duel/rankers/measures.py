@@ -7,9 +7,9 @@ after all retrieved documents, in the order of the tie rule.
 - NDCG@k compares a ranking with the ideal order, which sorts the documents of the query by grade. DCG@k is the sum of
   (2^grade - 1) / log2(1 + rank) over the first k documents. NDCG@k is the DCG@k of the ranking divided by the DCG@k of
   the ideal order (Jarvelin, Kekalainen, TOIS 2002; the gain 2^grade - 1 is from Burges et al., ICML 2005).
-- ERR@k is the expected value of 1 / rank, where rank is the rank at which a user stops. Users read from the top and
-  stop at a document with probability (2^grade - 1) / 2^highest. As in TREC's gdeval, ``highest`` is 4, or the highest
-  grade of the corpus if that is above 4 (Chapelle, Metlzer, Zhang, Grinspan, CIKM 2009).
+- ERR@k is the expected value of 1 / r, where r is the rank at which a user stops. Users read the first k documents from
+  the top, and stop at each with probability (2^grade - 1) / 2^highest. As in TREC's gdeval, ``highest`` is 4, or the
+  highest grade of the corpus if that is above 4 (Chapelle, Metlzer, Zhang, Grinspan, CIKM 2009).
 - MAP (mean average precision), MRR (mean reciprocal rank), P@k (precision) and R@k (recall) are as in trec_eval.
 """
 

@@ -1,7 +1,7 @@
 """Make a corpus from relevance judgements (qrels) and runs, without features.
 
-A query of this corpus has all its judged documents, and the best documents of each run up to a depth. This choice of
-documents is called pooling. Documents without a judgement, or with a negative grade (spam), get grade 0. A query is
+A query of this corpus has all its judged documents, and the first documents of each run, for example 100. This choice
+of documents is called pooling. Documents without a judgement, or with a negative grade (spam), get grade 0. A query is
 left out if it has no judgement, or if no run retrieves a document for it.
 """
 

@@ -101,7 +101,7 @@ def rankings_from_scores(
             salt = salt_of(seed, "" if ties == "shared" else names[k])
             ranked = Ranked(arrays["orders"][k], arrays["ranks"][k], arrays["ties"][k] if "ties" in arrays else untied)
             values = scores[names[k]]
-            with np.errstate(over="ignore"):  # hashes overflow; numpy warns of it if kernels are interpreted
+            with np.errstate(over="ignore"):  # hashes overflow by design; numpy would warn in interpreted code
                 bits = _bits(names[k], values() if callable(values) else values, dataset)
                 scored = Scored(bits, query_ptr, documents, salt, ties != "file")
                 arrays["tied_documents"][k] = rank_documents(scored, blocks, ranked)

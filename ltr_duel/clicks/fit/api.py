@@ -1,4 +1,4 @@
-"""`fit_clicks`, `fit_click_models`: fit click models to sessions; a fitted model can become a table for simulations."""
+"""Fit click models to sessions with `fit_clicks` or `fit_click_models`; simulations can use a fitted model."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from ltr_duel.core import FloatVector, InputError
 from ltr_duel.core import errors as core_errors
 
 TABLES = tuple(name for name, form in FORMS.items() if "attention, last click" not in form.blocks)
-_LISTED = 20  # maximum number of values that are listed
-_UNDETERMINED = 12**-0.5  # error of a probability that the sessions do not determine: that of a uniform distribution
+_LISTED = 20  # if a block has more parameters, only their mean is printed
+_UNDETERMINED = 12**-0.5  # error of a probability that the sessions do not determine: as for a uniform distribution
 
 
 class Estimates(NamedTuple):
-    """Some parameters with their standard errors (nan for an error that the sessions do not determine)."""
+    """Some parameters with their standard errors; an error is nan if the sessions do not determine it."""
 
     values: FloatVector
     errors: FloatVector
@@ -43,18 +43,18 @@ class FittedClicks:
 
     @property
     def blocks(self) -> dict[str, Estimates]:
-        """The parameters, keyed by meaning: parameters of items, of positions, and shared parameters."""
+        """The parameters in groups, by the name of the group, such as "attraction" or "attention"."""
         theta, items, ranks = self.fit.model
         slices = self.form.slices(items, ranks)
         return {name: Estimates(theta[block], self.errors.values[block]) for name, block in slices}
 
     @property
     def has_table(self) -> bool:
-        """Whether clicks and stops depend only on the grade, and attention only on the position."""
+        """Whether simulations can use the model: clicks depend only on the grade, attention only on the position."""
         return self.graded and self.form.name in TABLES
 
     def lines(self) -> Iterator[str]:
-        """Yield lines with the parameters: value and standard error by grade, by position, or shared."""
+        """Yield lines of text with the parameters and their standard errors."""
         for name, (values, deviations) in self.blocks.items():
             by_item = name in ("attraction", "satisfaction")
             if len(values) > _LISTED or (by_item and not self.graded):
@@ -66,11 +66,11 @@ class FittedClicks:
             yield f"{name}{kind}: {', '.join(cells)}"
 
     def table(self, name: str = "fitted") -> tuple[ClickModel, dict[str, list[float]]]:
-        """Return the model as a table for simulations, and the standard errors of its fields that have any.
+        """Return the model as a `ClickModel` for simulations, and the standard errors of its probabilities.
 
-        The error of p_stop = 1 - (going on) (1 - satisfaction) is computed as if the two factors were independent. A
-        probability inside 0..1 that the sessions do not determine has the error of a uniform distribution, unless it is
-        the attention that defines the scale. Raises `InputError` if the model has no table (see `has_table`).
+        If the sessions do not determine a probability, its error is that of a uniform distribution on 0..1. The error
+        of p_stop = 1 - (going on) (1 - satisfaction) is computed as if its two factors were independent. Raises
+        `InputError` if simulations cannot use the model (see `has_table`).
         """
         if not self.has_table:
             raise InputError(
@@ -106,24 +106,25 @@ class FittedClicks:
 def fit_clicks(
     sessions: Sessions, model: str, *, iterations: int = 1000, tolerance: float = 1e-9, smoothing: float = 1.0
 ) -> FittedClicks:
-    """Fit one click model by expectation maximisation.
+    """Fit one click model to sessions, by expectation maximisation.
 
-    Standard errors of relevance grades apply to other queries, those of documents to other users.
+    The standard error of a grade's parameter says how much it would change with other queries. The standard error of a
+    document's parameter says how much it would change with other users.
 
     Parameters
     ----------
     sessions : Sessions
         The shown lists and the clicks.
     model : {"pbm", "cascade", "dbn", "sdbn", "ubm", "table"}
-        In this order: position-based model, cascade model, dynamic Bayesian network (DBN), simplified DBN, and user
-        browsing model. ``"table"`` is the model of `ClickModel`, a simplified DBN with attention by position.
+        The kind of model. In this order: position-based model, cascade model, dynamic Bayesian network (DBN),
+        simplified DBN, user browsing model, and the model that simulations use, a simplified DBN with attention.
     iterations : int
-        Maximum number of steps; all probabilities begin at 0.5.
+        The largest number of steps. Before the first step, all probabilities are 0.5.
     tolerance : float
-        The fit ends when a step increases the log-likelihood per session by less than this value.
+        The fit ends when a step changes the log-likelihood per session by less than this value.
     smoothing : float
-        Each parameter gets this number of additional successes, and the same number of additional failures. The
-        estimate is the posterior mode for a Beta(1 + smoothing, 1 + smoothing) prior; 0 gives plain maximum likelihood.
+        Before the fit, each parameter gets this many successes, and as many failures. This is a prior
+        Beta(1 + smoothing, 1 + smoothing), and the estimate is the mode of the posterior. 0 is maximum likelihood.
 
     Returns
     -------
@@ -132,7 +133,7 @@ def fit_clicks(
     Raises
     ------
     InputError
-        If the model does not exist, a setting is out of range, or the sessions do not determine any parameter.
+        If the model does not exist, a setting is out of range, or the sessions have no click or no list with two ranks.
 
     Examples
     --------
@@ -155,10 +156,10 @@ def fit_clicks(
 def fit_click_models(
     sessions: Sessions, models: Sequence[str] = (), *, train: float = 0.75, **settings: Any
 ) -> list[FittedClicks]:
-    """Fit click models, by default all, to a share of the sessions (``train``), and evaluate them on the others.
+    """Fit click models, by default all, to the first sessions (the share ``train``), and evaluate them on the others.
 
-    The evaluation omits sessions whose query does not occur in the sessions used for fitting, or whose list is longer
-    than theirs. Raises `InputError` as `fit_clicks` does, or if no session is left for the evaluation.
+    The evaluation leaves out sessions with a query that was not fitted, or with a longer list than any that was fitted.
+    Raises `InputError` as `fit_clicks` does, or if no session is left for the evaluation.
     """
     core_errors.require_between("the share to fit to", train, 0.001, 1)
     check_sessions(sessions)
@@ -174,9 +175,9 @@ def fit_click_models(
 
 
 def best_fit(fits: Sequence[FittedClicks], *, table: bool = False) -> FittedClicks:
-    """Return the model with the best log-likelihood on held-out sessions or, without them, on the fitted sessions.
+    """Return the model with the highest log-likelihood, on held-out sessions or, without them, on the fitted sessions.
 
-    With ``table``, only models with a table for simulations are considered, if there are any.
+    With ``table``, the best of the models that simulations can use is returned, if there are any.
     """
     fitting = [fit for fit in fits if fit.has_table] if table else []
     return max(fitting or fits, key=lambda fit: (fit.test or fit.train).log_likelihood)

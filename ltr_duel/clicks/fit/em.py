@@ -1,4 +1,4 @@
-"""Expectation maximisation: each step sets every parameter to its expected successes divided by its expected trials."""
+"""Fit click models by expectation maximisation (EM): a parameter becomes its expected successes / expected trials."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Fit(NamedTuple):
     model: Any  # the form's ``Model`` with the fitted parameters
     trials: FloatVector  # expected number of trials of each parameter
     iterations: int
-    converged: bool  # False: EM stopped at the maximum number of iterations
-    reference: int  # number of the attention parameter that is scaled to 1; -1 for none
-    smoothing: float  # added successes, and added failures, of each parameter
+    converged: bool  # False if EM stopped because it reached the largest number of steps
+    reference: int  # index of the attention parameter that is scaled to 1; -1 for none
+    smoothing: float  # number of successes, and of failures, that each parameter had before the fit
 
 
 def fit_by_em(form: Form, sessions: Sessions, iterations: int, tolerance: float, smoothing: float) -> Fit:
@@ -45,7 +45,7 @@ def fit_by_em(form: Form, sessions: Sessions, iterations: int, tolerance: float,
         before = likelihood
     reference = -1
     if attention := next((block for name, block in blocks.items() if name.startswith("attention")), None):
-        # only the product of attention and attraction is identified: scale the attention with most clicks
+        # clicks determine only the product of attention and attraction, so the attention with most clicks is set to 1
         clicks = np.zeros(size)
         add_clicks(model, lists, work, clicks)
         clicks[: attention.start] = 0
@@ -58,7 +58,7 @@ def fit_by_em(form: Form, sessions: Sessions, iterations: int, tolerance: float,
 
 @kernel
 def add_entries(model: Any, lists: Lists, work: Work, successes: FloatVector, trials: FloatVector) -> float:
-    """Add the entries of all sessions, times their frequency; return the log-likelihood."""
+    """Add the successes and trials of all sessions; return the log-likelihood."""
     total = 0.0
     for s in range(lists.ptr.shape[0] - 1):
         count, likelihood = session_entries(model, lists, s, work)
@@ -72,7 +72,7 @@ def add_entries(model: Any, lists: Lists, work: Work, successes: FloatVector, tr
 
 @kernel
 def add_clicks(model: Any, lists: Lists, work: Work, clicks: FloatVector) -> None:
-    """Count the clicks to which each attention parameter applies: the entries that are certain successes."""
+    """Count the certain successes of each parameter; for an attention, these are its clicks."""
     for s in range(lists.ptr.shape[0] - 1):
         count, _ = session_entries(model, lists, s, work)
         for e in range(count):

@@ -1,11 +1,11 @@
-"""Standard errors of fitted parameters; they are also valid if users return or the model is only approximate.
+"""Standard errors of fitted parameters. They are also valid if users return, or if the model is only approximate.
 
-The method is the sandwich estimator of Liang and Zeger (Biometrika 1986). The score is summed over the sessions of each
-cluster, because clusters are independent. The variance of these sums is multiplied on both sides by the inverse of the
-observed curvature of the log-likelihood.
+Sessions of one user or one query resemble each other, so they form a cluster. For parameters of relevance grades, a
+cluster is a query, and the errors say how much estimates would change with other queries. For parameters of documents,
+a cluster is a user. The covariance matrix of the parameters is C^-1 S C^-1 (Liang and Zeger, Biometrika 1986), where
 
-Parameters of relevance grades are clustered by query: documents of the same grade are not equally attractive, so these
-errors apply to other queries. Parameters of documents belong to one query each, and are clustered by user.
+- C is the curvature of the log-likelihood, that is minus its matrix of second derivatives,
+- S is the covariance matrix of the scores (first derivatives of the log-likelihood), which are summed by cluster.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from ltr_duel.clicks.fit.likelihood import Lists, Work, lists_of, session_entrie
 from ltr_duel.clicks.fit.sessions import Sessions
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, kernel
 
-MOST_PARAMETERS = 300  # maximum number of parameters for which the curvature is computed
-_MOST_NUMBERS = 10**8  # maximum number of clusters times parameters
-_SINGULAR = 1e-9  # threshold for eigenvalues, as a share of the largest eigenvalue
-_STEP = 1e-5  # step size, as a share of the distance of a parameter from 0 or 1
+MOST_PARAMETERS = 300  # for more parameters, no errors are computed
+_MOST_NUMBERS = 10**8  # largest number of clusters times parameters
+_SINGULAR = 1e-9  # an eigenvalue below this share of the largest eigenvalue counts as 0
+_STEP = 1e-5  # step for derivatives, as a share of the distance of a parameter from 0 or 1
 
 
 class Errors(NamedTuple):
-    """Standard errors of all parameters, and the independent clusters behind them."""
+    """Standard errors of all parameters, and the clusters from which they were computed."""
 
     values: FloatVector  # nan if the sessions do not determine the error
-    cluster: str  # "query", "user" or "session"
-    clusters: int
+    cluster: str  # what a cluster is: "query", "user" or "session"
+    clusters: int  # number of clusters
 
 
 def standard_errors(fit: Fit, sessions: Sessions) -> Errors:
     """Return the standard error of each parameter.
 
-    The error is nan for parameters that have no trials or are at the border of 0..1, and for the attention that defines
-    the scale. All errors are nan for more than `MOST_PARAMETERS` parameters, and for a single cluster.
+    The error is nan if the sessions say nothing about a parameter, if its value is 0 or 1, or if it is the attention
+    that was set to 1. All errors are nan if there are more than `MOST_PARAMETERS` parameters, or only one cluster.
     """
     user, cluster, keys = sessions.user, "session", np.arange(sessions.number)
     if sessions.graded and len(np.unique(sessions.query)) > 1:
@@ -68,11 +68,10 @@ def standard_errors(fit: Fit, sessions: Sessions) -> Errors:
 
 
 def own_errors(fit: Fit, sessions: Sessions) -> FloatVector:
-    """Return an error of each parameter from its own curvature: as if all other parameters were known.
+    """Return the error that each parameter would have if all other parameters were known.
 
-    The likelihood of a session is linear in the attraction of a document, so the curvature of its logarithm is the
-    square of the score. To the sum over sessions, that of the added successes and failures is added. The error is nan
-    for parameters at the border of 0..1.
+    The likelihood of a session is linear in the attraction of a document. The curvature of its logarithm is therefore
+    the square of the score. The error is nan for parameters with the value 0 or 1.
     """
     own, inside = _scores(fit.model, lists_of(*sessions.distinct()), work_for(fit.model.ranks))[1], _is_inside(fit)
     theta = np.where(inside, fit.model.theta, 0.5)
@@ -81,20 +80,19 @@ def own_errors(fit: Fit, sessions: Sessions) -> FloatVector:
 
 
 def _scores(model: Any, lists: Lists, work: Work) -> FloatMatrix:
-    """Return the score of all sessions together, and the sum of the squared scores of entries."""
+    """Return for each parameter the sum of the scores of all sessions, and the sum of the squared scores of entries."""
     both = np.zeros((2, len(model.theta)))
     add_scores(model, lists, np.zeros(len(lists.weight), np.int64), work, both[:1], both[1])
     return both
 
 
 def _is_inside(fit: Fit) -> Any:
-    """Return a mask of the parameters that are inside 0..1 and do not define the scale."""
     theta = fit.model.theta
     return (theta > 2 * TINY) & (np.abs(theta - 1) > 2 * TINY) & (np.arange(len(theta)) != fit.reference)
 
 
 def _sandwich(curvature: FloatMatrix, spread: FloatMatrix) -> FloatVector:
-    """Return the diagonal of C^-1 S C^-1; nan where C is singular."""
+    """Return the diagonal of C^-1 S C^-1 for curvature C and spread S; nan where C is singular."""
     scale = np.sqrt(curvature.diagonal())
     both = np.outer(scale, scale)
     values, vectors = np.linalg.eigh((curvature + curvature.T) / (2 * both))
@@ -109,7 +107,7 @@ def _sandwich(curvature: FloatMatrix, spread: FloatMatrix) -> FloatVector:
 def add_scores(
     model: Any, lists: Lists, cluster: IntVector, work: Work, scores: FloatMatrix, squares: FloatVector
 ) -> None:
-    """Add the score of each session to the row of its cluster, and the square of the score of each entry."""
+    """Add the scores of each session to the row of its cluster, and the squared score of each entry to ``squares``."""
     for s in range(lists.ptr.shape[0] - 1):
         count, _ = session_entries(model, lists, s, work)
         for e in range(count):

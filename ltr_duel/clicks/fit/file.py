@@ -1,4 +1,4 @@
-"""The JSON file of a fitted click model, which `save_clicks` writes; its path is accepted as a click model's name."""
+"""Store a fitted click model in a JSON file. The path of the file can then be used as the name of a click model."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _TABLE = ("p_click", "p_stop", "p_leave", "p_notice")
 
 
 def save_clicks(fitted: FittedClicks, path: str | Path, *, source: str = "") -> None:
-    """Write the table of a fitted click model, and the source of its sessions, to a ``.json`` file for ``--clicks``.
+    """Write a fitted click model to a ``.json`` file; ``source`` says where its sessions are from.
 
-    Raises `InputError` if the model has no table, the path does not end with .json, or the file cannot be written.
+    Raises `InputError` if simulations cannot use the model, the path does not end with .json, or writing fails.
     """
     path = Path(path)
     check_clicks_path(path)
@@ -30,13 +30,13 @@ def save_clicks(fitted: FittedClicks, path: str | Path, *, source: str = "") -> 
 
 
 def check_clicks_path(path: Path) -> None:
-    """Raise `InputError` for a path that could not be given as the name of a click model."""
+    """Raise `InputError` for a path that cannot be the name of a click model."""
     if path.suffix != ".json" or set(str(path)) & set(":#"):
         raise InputError(f"{path}: the name of a click model's file must end with .json, and not contain ':' or '#'")
 
 
 def read_family(path: Path, name: str) -> ClickFamily:
-    """Read the file of a fitted click model as a component with the given name.
+    """Read the file of a fitted click model, and give the model a name.
 
     Raises `InputError` if the path is not such a file, or its numbers are not probabilities.
     """

@@ -1,7 +1,7 @@
-"""The contract of a form of click model, which a module of `ltr_duel.clicks.fit.forms` implements.
+"""What a module of `ltr_duel.clicks.fit.forms` must define, so that its form of click model can be fitted.
 
-Such a module defines ``Model``, ``step``, ``entries`` and ``FORM`` (see `register`). All parameters are probabilities
-in the vector ``theta``, in blocks; the first block is always the attraction of each item.
+The module defines ``Model``, ``step``, ``entries`` and ``FORM`` (see `register`). All parameters are probabilities.
+They are in one vector ``theta``, group by group; the first group is always the attraction of each item.
 """
 
 from __future__ import annotations
@@ -12,63 +12,63 @@ from typing import Any, NamedTuple
 
 from ltr_duel.core import FloatVector, IntVector, dispatched, implement, inlined
 
-TINY = 1e-6  # fitted parameters are from TINY to 1 - TINY; an impossible click has probability TINY
-PER_RANK = 3  # maximum number of entries of a rank
+TINY = 1e-6  # fitted parameters are from TINY to 1 - TINY; a click that a model rules out has probability TINY
+PER_RANK = 3  # largest number of entries that one rank writes
 
 
 class Parameters(NamedTuple):
-    """The fields of every ``Model``, which is a subclass without fields of its own."""
+    """The fields of every ``Model``: the parameters, the number of items, and the length of the longest list."""
 
     theta: FloatVector
     items: int
-    ranks: int  # length of the longest list
+    ranks: int
 
 
 class Rank(NamedTuple):
-    """A rank of a session, and what all clicks of the session say about it."""
+    """A rank of a session. Its probabilities are conditional on all clicks of the session."""
 
     item: int
     k: int  # the rank, from 0
-    last: int  # rank of the click above, or -1
+    last: int  # rank of the nearest click above, or -1
     clicked: bool
     ends: bool  # whether this is the last rank of the list
     reached: float  # probability that the user reached the rank
     noticed: float  # probability that the user noticed its document
-    went_on: float  # probability that the user went on, if the rank was reached
+    went_on: float  # probability that a user who reached the rank went on to the next one
 
 
 class Entries(NamedTuple):
-    """What a session says about its parameters: expected successes and expected trials of each."""
+    """What a session says about its parameters. Each entry adds successes and trials to one parameter."""
 
-    which: IntVector  # (PER_RANK * ranks,) number of the parameter
-    successes: FloatVector
-    trials: FloatVector
+    which: IntVector  # (PER_RANK * ranks,) index of the parameter in ``theta``
+    successes: FloatVector  # expected number of successes
+    trials: FloatVector  # expected number of trials
 
 
 @dispatched
 def step(model: Any, item: int, k: int, last: int) -> tuple[float, float, float, float]:
-    """Return attract, notice, after_click and after_skip of an item at rank k after a click at ``last`` (-1: none)."""
+    """Return attract, notice, after_click and after_skip of an item at rank k; the last click was at ``last`` or -1."""
     raise NotImplementedError
 
 
 @dispatched
 def entries(model: Any, rank: Rank, out: Entries, count: int) -> int:
-    """Write the entries of a rank for all parameters but attraction, from number ``count`` on; return their number."""
+    """Write what a rank says about all parameters but attraction, after ``count`` entries; return the number of all."""
     raise NotImplementedError
 
 
 @inlined
 def enter(out: Entries, count: int, which: int, successes: float, trials: float) -> int:
-    """Write entry number ``count``; return the number of entries."""
+    """Write one entry after ``count`` others; return the number of entries."""
     out.which[count], out.successes[count], out.trials[count] = which, successes, trials
     return count + 1
 
 
 class Form(NamedTuple):
-    """A form of click model: its name, class, source, and the blocks of ``theta`` in order.
+    """A form of click model: its name, its class, its groups of parameters in the order of ``theta``, and its source.
 
-    Blocks are "attraction" and "satisfaction" (a parameter for each item), "attention" (for each rank), "attention,
-    last click" (for each rank and rank of the click above), "going on" (one parameter).
+    The groups "attraction" and "satisfaction" have one parameter for each item, "attention" for each rank, "attention,
+    last click" for each pair of a rank and the rank of the click above it, and "going on" has a single parameter.
     """
 
     name: str
@@ -77,7 +77,7 @@ class Form(NamedTuple):
     cite: str
 
     def slices(self, items: int, ranks: int) -> Iterator[tuple[str, slice]]:
-        """Yield the name of each block and its part of ``theta``."""
+        """Yield the name of each group of parameters, and its part of ``theta``."""
         sizes = {"attention": ranks, "attention, last click": ranks * ranks, "going on": 1}
         start = 0
         for name in self.blocks:
@@ -87,7 +87,7 @@ class Form(NamedTuple):
 
 
 def register(module: str, *blocks: str, cite: str) -> Form:
-    """Make ``step`` and ``entries`` of a module the equations of its ``Model``; return the form."""
+    """Register the functions ``step`` and ``entries`` of a module for its class ``Model``, and return the form."""
     parts = sys.modules[module]
     implement(step, parts.Model, parts.step)
     implement(entries, parts.Model, parts.entries)

@@ -1,4 +1,4 @@
-"""Judgements from clicks: the estimated attractiveness of each document becomes a grade, to train rankers."""
+"""Make relevance judgements from clicks, for example to train rankers: attractive documents get high grades."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from ltr_duel.core import FloatVector, InputError, errors, files
 
 
 class Judgements(NamedTuple):
-    """Grades of documents, with the attractiveness behind them.
+    """Grades of documents, and the attractiveness from which they were computed.
 
     table: columns query, document, grade (missing for few impressions), attractiveness, error, impressions.
-    limits: (grades - 1,) a document has grade g if its attractiveness is above g of the limits.
+    limits: (grades - 1,) the grade of a document is the number of limits that are below its attractiveness.
     """
 
     table: pd.DataFrame
     limits: FloatVector
 
     def save(self, path: str | Path) -> Path:
-        """Write the grades as a qrels file, and beside it the table as ``NAME.attractiveness.csv``; return its path."""
+        """Write a qrels file of the grades, and beside it the table as ``NAME.attractiveness.csv``; return its path."""
         path, judged = Path(path), self.table.dropna(subset="grade")
         table_path = path.with_suffix(".attractiveness.csv")
         qrels = judged.assign(iteration=0)[["query", "iteration", "document", "grade"]]
@@ -37,26 +37,27 @@ class Judgements(NamedTuple):
 def judge_documents(
     fitted: FittedClicks, sessions: Sessions, grades: int = 5, *, min_impressions: int = 10
 ) -> Judgements:
-    """Grade the documents of a click model that was fitted by document.
+    """Give each document a grade by its attractiveness in a fitted click model.
 
-    The grades are quantiles over all queries: the documents of the highest of ``grades`` equal parts of all estimates
-    have the highest grade. Documents of equal attractiveness have equal grades.
+    The documents of all queries together are divided by their attractiveness into ``grades`` parts of about equal size.
+    The documents of the lowest part have grade 0. Documents with the same attractiveness have the same grade.
 
     Parameters
     ----------
     fitted : FittedClicks
+        A click model that was fitted to sessions with documents, not with grades.
     sessions : Sessions
-        The sessions that the model was fitted to, with or without those held out.
+        The sessions that the model was fitted to; sessions for its evaluation may follow.
     grades : int
-        Number of grades, 2 to 1000; the lowest is 0.
+        Number of grades, from 2 to 1000; the lowest is 0.
     min_impressions : int
-        A document that fewer fitted sessions show has no grade: the added successes and failures of the fit pull its
-        attractiveness towards one half, which is a high grade wherever most documents are not clicked.
+        A document that was shown less often has no grade. The smoothing of the fit would pull its attractiveness
+        towards one half, which is a high grade wherever most documents are not clicked.
 
     Returns
     -------
     Judgements
-        Errors are from each document's own curvature of the log posterior, as if all other parameters were known.
+        The error of a document is computed as if all other parameters of the model were known.
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""The likelihood of a session, its hidden events given its clicks, and how well a model predicts sessions.
+"""The likelihood of a session, what the session says about each parameter, and how well a model predicts sessions.
 
-Given its clicks, a session yields entries: a parameter, its expected successes and its expected trials. EM divides the
-sum of the successes by the sum of the trials. The score of a parameter t, the derivative of the log-likelihood, is the
-sum of ``(successes - t * trials) / (t * (1 - t))`` (Fisher's identity).
+A log shows the clicks of a user, but not which documents the user noticed. Given the clicks, this module computes how
+many trials and successes each parameter had, in expectation. EM needs these numbers, and so do standard errors: the
+score of a parameter t, the derivative of the log-likelihood, is the sum of (successes - t * trials) / (t * (1 - t)).
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from ltr_duel.clicks.fit.form import PER_RANK, TINY, Entries, Rank, enter, entri
 from ltr_duel.clicks.fit.sessions import Sessions
 from ltr_duel.core import FloatVector, IntVector, kernel
 
-_SMALL = 1e-200  # a product of probabilities below this limit is replaced by its logarithm
+_SMALL = 1e-200  # the logarithm of a product of probabilities is taken before the product becomes too small
 
 
 class Lists(NamedTuple):
-    """Shown lists with their clicks; session s has the ranks ``ptr[s]:ptr[s + 1]``."""
+    """Shown lists with their clicks, for compiled functions; session s has the ranks ``ptr[s]:ptr[s + 1]``."""
 
     ptr: IntVector
     item: IntVector
     click: NDArray[np.bool_]
-    weight: FloatVector  # frequency of each session
+    weight: FloatVector  # how often each session occurred
 
 
 class Work(NamedTuple):
     """Scratch memory for one session, and its entries."""
 
     reached: FloatVector  # (ranks + 1,) probability that the rank is reached, given the clicks above
-    rest: FloatVector  # (ranks + 1,) probability of no click from here on, if reached
+    rest: FloatVector  # (ranks + 1,) probability that a user who reaches the rank does not click from there on
     out: Entries
 
 
 def lists_of(sessions: Sessions, weight: FloatVector | None = None) -> Lists:
-    """Return the arrays of sessions for kernels; the default weight is 1."""
+    """Return the arrays of sessions for compiled functions; by default each session has the weight 1."""
     return Lists(*sessions[:3], np.ones(sessions.number) if weight is None else weight)
 
 
@@ -49,7 +49,7 @@ def work_for(ranks: int) -> Work:
 
 @kernel
 def session_entries(model: Any, lists: Lists, s: int, work: Work) -> tuple[int, float]:
-    """Write the entries of session s; return their number and the log-likelihood of the session."""
+    """Write what session s says about the parameters; return the number of entries and the log-likelihood."""
     start, n = lists.ptr[s], lists.ptr[s + 1] - lists.ptr[s]
     reached, rest = work.reached, work.rest
     likelihood, final = walk_down(model, lists, s, work)
@@ -82,7 +82,7 @@ def session_entries(model: Any, lists: Lists, s: int, work: Work) -> tuple[int, 
 
 @kernel
 def walk_down(model: Any, lists: Lists, s: int, work: Work) -> tuple[float, int]:
-    """Fill ``reached``; return the log-likelihood of session s and the rank of its last click, or -1."""
+    """Fill ``reached`` from the top; return the log-likelihood of session s and the rank of its last click, or -1."""
     start, reached = lists.ptr[s], work.reached
     likelihood, product, last = 0.0, 1.0, -1
     reached[0] = 1.0
@@ -96,7 +96,7 @@ def walk_down(model: Any, lists: Lists, s: int, work: Work) -> tuple[float, int]
         else:
             product *= 1.0 - p
             reached[k + 1] = reached[k] * (1.0 - attract * notice) * after_skip / (1.0 - p)
-        if product < _SMALL:  # not at each rank, because a logarithm takes longer than the rest of the loop
+        if product < _SMALL:  # a logarithm at each rank would take longer than the rest of the loop
             likelihood += np.log(product)
             product = 1.0
     return likelihood + np.log(product), last
@@ -115,18 +115,18 @@ def walk_up(model: Any, lists: Lists, s: int, last: int, work: Work) -> None:
 class Score(NamedTuple):
     """How well a model predicts some sessions."""
 
-    log_likelihood: float  # log Pr(click or not | clicks above), averaged over ranks, then over sessions
+    log_likelihood: float  # log-probability of a click or no click at a rank; mean over ranks, then over sessions
     sessions: int
 
 
 def score(model: Any, sessions: Sessions) -> Score:
-    """Return the score of a model."""
+    """Return how well a model predicts sessions."""
     return Score(add_likelihoods(model, lists_of(sessions), work_for(model.ranks)) / sessions.number, sessions.number)
 
 
 @kernel
 def add_likelihoods(model: Any, lists: Lists, work: Work) -> float:
-    """Return the sum, over sessions, of the mean log-likelihood of a rank."""
+    """Return the sum over sessions of the mean log-likelihood of their ranks."""
     total = 0.0
     for s in range(lists.ptr.shape[0] - 1):
         total += walk_down(model, lists, s, work)[0] / (lists.ptr[s + 1] - lists.ptr[s])

@@ -1,4 +1,4 @@
-"""Sessions as arrays: the shown lists, the item at each rank, and the clicks."""
+"""`Sessions`: the lists that users saw, and their clicks, as arrays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LONGEST = 1000
 
 
 class Sessions(NamedTuple):
-    """The shown lists with their clicks; session s has the ranks ``ptr[s]`` to ``ptr[s + 1] - 1``.
+    """Lists that users saw, and their clicks; the list of session s has the entries ``ptr[s]`` to ``ptr[s + 1] - 1``.
 
     Examples
     --------
@@ -25,10 +25,10 @@ class Sessions(NamedTuple):
     """
 
     ptr: IntVector  # (sessions + 1,)
-    item: IntVector  # (ranks,) item at each rank of all sessions: number of a query's document, or relevance grade
-    click: NDArray[np.bool_]  # (ranks,)
+    item: IntVector  # (entries,) at each rank of all lists, the relevance grade or the number of a query's document
+    click: NDArray[np.bool_]  # (entries,)
     query: IntVector  # (sessions,) number of the query
-    items: int  # all items are below this number
+    items: int  # all numbers in `item` are below this one
     graded: bool  # whether items are relevance grades
     user: IntVector | None = None  # (sessions,) number of the user, -1 if unknown
     names: tuple[NDArray[np.object_], NDArray[np.object_]] | None = None  # query and document of each item, as text
@@ -38,9 +38,9 @@ class Sessions(NamedTuple):
         cls, lengths: IntVector, query: IntVector, document: IntVector, click: NDArray[np.bool_],
         user: IntVector | None, queries: Sequence[str], documents: Sequence[str],
     ) -> Sessions:  # fmt: skip
-        """Return sessions whose items are the documents of each query.
+        """Return sessions whose items are documents; the same document in another query is another item.
 
-        ``document`` has an entry for each rank; ``queries`` and ``documents`` are the names of the numbers.
+        ``document`` has the number of the document at each rank; ``queries`` and ``documents`` have the names.
         """
         pairs, item = np.unique(np.repeat(query, lengths) << 32 | document, return_inverse=True)
         names = np.array(queries, object)[pairs >> 32], np.array(documents, object)[pairs & 0xFFFFFFFF]
@@ -57,7 +57,7 @@ class Sessions(NamedTuple):
         return int(np.diff(self.ptr).max(initial=0))
 
     def select(self, mask: NDArray[np.bool_]) -> Sessions:
-        """Return the sessions of a mask."""
+        """Return the sessions for which the mask is True."""
         sizes = np.diff(self.ptr)
         inside = np.repeat(mask, sizes)
         user = None if self.user is None else self.user[mask]
@@ -65,10 +65,10 @@ class Sessions(NamedTuple):
         return self._replace(ptr=_pointers(sizes[mask]), item=item, click=click, query=query, user=user)
 
     def distinct(self) -> tuple[Sessions, FloatVector]:
-        """Return each distinct list of items and clicks as one session without a user, and the frequency of each."""
+        """Return the sessions without repetition, and how often each occurs; users and queries are ignored."""
         sizes, code = np.diff(self.ptr), 2 * self.item + self.click
         keys = np.zeros(self.number, np.int64)
-        for k in range(self.longest):  # equal keys: the first k + 1 ranks are equal
+        for k in range(self.longest):  # sessions have equal keys if their first k + 1 ranks are equal
             longer = np.flatnonzero(sizes > k)
             keys[longer] = pd.factorize(keys[longer] * (2 * self.items) + code[self.ptr[longer] + k])[0]
         keys = pd.factorize(keys * (self.longest + 1) + sizes)[0]
@@ -76,7 +76,7 @@ class Sessions(NamedTuple):
         return self._replace(user=None).select(first), np.bincount(keys).astype(np.float64)
 
     def split(self, share: float) -> tuple[Sessions, Sessions]:
-        """Return the first ``share`` of the sessions, and all later sessions whose query occurs in the first part."""
+        """Return the first sessions (a share of all), and the later sessions with a query of the first ones."""
         first = np.arange(self.number) < int(self.number * share)
         return self.select(first), self.select(~first & np.isin(self.query, self.query[first]))
 
@@ -86,7 +86,7 @@ def _pointers(lengths: IntVector) -> IntVector:
 
 
 def check_sessions(sessions: Sessions) -> None:
-    """Raise `InputError` for sessions that determine no parameter, or whose arrays are inconsistent."""
+    """Raise `InputError` if sessions cannot be fitted: they have no click, or their arrays do not fit together."""
     ptr, item, click, query, items, _, user, _ = sessions
     agree = ptr[0] == 0 and ptr[-1] == len(item) == len(click) and len(query) == len(ptr) - 1
     if not agree or (user is not None and len(user) != len(query)) or (np.diff(ptr) < 1).any():

@@ -1,11 +1,11 @@
-"""The session logs of the Yandex challenges: Relevance Prediction (WSCD 2012), Personalized Web Search (WSCD 2014).
+"""Read the session logs of two Yandex challenges: Relevance Prediction (2012), Personalized Web Search (2014).
 
-Fields are separated by tabs, and the lines of a session follow each other. The first challenge has
+Fields are separated by tabs, and the lines of a session are adjacent. The files of the first challenge have the lines
 
     SessionID  TimePassed  Q  QueryID  RegionID  URLID ...
     SessionID  TimePassed  C  URLID
 
-and the second (with T in place of Q for its test queries) has
+and those of the second have the lines below (test queries have T instead of Q):
 
     SessionID  M  Day  UserID
     SessionID  TimePassed  Q  SERPID  QueryID  TermID,TermID...  URLID,DomainID ...
@@ -26,17 +26,17 @@ from ltr_duel.core import InputError
 
 
 def read_yandex(path: str | Path) -> Sessions:
-    """Read the lists and clicks of a session log of the Yandex challenges into memory.
+    """Read the lists and clicks of a session log of a Yandex challenge into memory.
 
-    Each query action is a session of `Sessions`. A click counts for the last impression of its session that shows the
-    document; in the second challenge, for the impression with the click's SERPID. Clicks on other documents
-    (advertisements, later pages) are omitted. Items are the documents of each query. A path that ends with ``.gz`` is
-    decompressed. Raises `InputError` if the file cannot be read, or a line is none of the above.
+    Each query of the log becomes a session of `Sessions`, and its documents become the items. In the first challenge, a
+    click belongs to the last impression of the session that shows the document; in the second, its SERPID names the
+    impression. Clicks on other documents, such as advertisements, are left out. A file whose name ends with ``.gz`` is
+    decompressed. Raises `InputError` if the file cannot be read, or a line has another form.
     """
     queries, documents, users = dict[str, int](), dict[str, int](), dict[str, int]()
     lengths, query, user, document, click = (array("q") for _ in range(5))
     session, searcher = "", -1
-    impressions = list[tuple[str, int, list[str]]]()  # of the session: SERPID, index of the first entry, documents
+    impressions = list[tuple[str, int, list[str]]]()  # of this session: SERPID, first index in `document`, documents
     try:
         with (gzip.open if str(path).endswith(".gz") else open)(path, "rt", encoding="utf-8") as file:
             for row, line in enumerate(file, 1):

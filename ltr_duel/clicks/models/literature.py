@@ -1,9 +1,9 @@
 """The click models of the literature: for each number of grades, the click and the stop probability of each grade.
 
-Two and three grades: Hofmann, Whiteson, de Rijke. A Probabilistic Method for Inferring Preferences from Clicks. CIKM
-2011, Table 2, and Lerot's configurations. Five grades: Hofmann, Whiteson, de Rijke. Fidelity, Soundness, and Efficiency
-of Interleaved Comparison Methods. TOIS 2013, and the public multileaving code for MSLR and Yahoo. ``cascade``
-(Craswell, Zoeter, Taylor, Ramsey, WSDM 2008) and ``first_click`` end with the first click.
+Users of ``cascade`` (Craswell, Zoeter, Taylor, Ramsey, WSDM 2008) and ``first_click`` stop after their first click.
+The probabilities for two and three grades are from Hofmann, Whiteson and de Rijke (CIKM 2011, Table 2), and from the
+configurations of Lerot. Those for five grades are from Hofmann, Whiteson and de Rijke (TOIS 2013), and from the public
+multileaving code for MSLR and Yahoo.
 """
 
 from __future__ import annotations

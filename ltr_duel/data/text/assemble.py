@@ -1,4 +1,4 @@
-"""Read files into a corpus: join the parsed chunks, in order, and perform the checks that need the whole file."""
+"""Read feature files as one corpus: join the parsed chunks of text, and check what needs the whole file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ltr_duel.data.text.values import as_grades, fill_missing, require_labels, u
 
 
 def read_files(files: Sequence[Path], options: ReadOptions, jobs: int, name: str) -> Dataset:
-    """Read files, one after the other, as one corpus. By default, the first file determines the dialect."""
+    """Read feature files as one corpus. If the options do not name the dialect, the first file determines it."""
     dialect = dialect_named(options.dialect) if options.dialect else recognise_dialect(files[0])
     if dialect.lower_is_better and options.fill == "min":
         raise InputError(
@@ -44,7 +44,7 @@ def read_files(files: Sequence[Path], options: ReadOptions, jobs: int, name: str
 
 
 class _Corpus:
-    """A corpus that grows by the chunks of its files."""
+    """A corpus to which chunks of text are added, file by file."""
 
     def __init__(self, options: ReadOptions, matrix: Matrix) -> None:
         self.width = 0  # number of columns
@@ -57,7 +57,7 @@ class _Corpus:
         self._documents: list[NDArray[np.bytes_]] = []
 
     def start_file(self, file: Path, sizes: list[int] | None) -> None:
-        """Begin a file; ``sizes`` are the sizes of its queries, if the lines do not name their query."""
+        """Begin a file. If its lines do not name their query, ``sizes`` has the number of documents of each query."""
         self._file = file
         self._sizes = sizes
         self._lines = 0
@@ -65,7 +65,7 @@ class _Corpus:
         self._first_row = self._rows
 
     def add(self, parsed: Parsed) -> Copy:
-        """Add the next chunk; return a function that copies its features (see `Matrix.put`)."""
+        """Add the next chunk; return a function that copies its features, which any thread may call."""
         require_labels(parsed.labels, self._options, lambda row: f"{self._line(parsed.lines[row].number)}:1")
         if self._sizes is None:
             self._add_queries(parsed)
@@ -100,7 +100,7 @@ class _Corpus:
             self._last_query = query
 
     def end_file(self) -> None:
-        """Check that the file contained documents, and add its queries if their sizes are in a separate file."""
+        """Check that the file contained documents; add its queries if its lines do not name them."""
         rows = self._rows - self._first_row
         if rows == 0:
             raise InputError(f"{self._file}: the file has no document, only empty lines or comments")

@@ -1,4 +1,4 @@
-"""Read a feature file, plain or compressed, as chunks of whole lines in bounded memory."""
+"""Read a feature file, plain or compressed, in chunks of whole lines, so that it need not fit into memory."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ltr_duel.core import InputError, files, texts
 
 CHUNK_BYTES = 2 * 2**20  # bytes of text per chunk, chosen so that text and numbers stay in a core's cache
 LONGEST_LINE = 64 * 2**20
-_SAMPLES, _SAMPLE_BYTES = 8, 2**17  # parts of a file that are read to estimate its number of lines
+_SAMPLES, _SAMPLE_BYTES = 8, 2**17  # number and size of the samples from which the number of lines is estimated
 
 
 def read_chunks(path: Path, size: Callable[[], int] = lambda: CHUNK_BYTES) -> Iterator[NDArray[np.uint8]]:
-    """Yield the lines of a file in chunks of about ``size()`` bytes; a longer line makes its chunk longer."""
+    """Yield the lines of a file in chunks of about ``size()`` bytes. Each chunk ends with the end of a line."""
     with files.reading(path, "a feature file") as raw:
         source = texts.unpacked(path, raw)
         refuse_web_page(path, head := source.peek(512)[:512])
@@ -42,7 +42,7 @@ def read_chunks(path: Path, size: Callable[[], int] = lambda: CHUNK_BYTES) -> It
 
 
 def estimate_lines(paths: Sequence[Path]) -> int:
-    """Estimate the number of lines in files: from samples of plain text, or from the beginning of other files."""
+    """Estimate the number of lines of files from samples of a plain text, or from the beginning of a compressed one."""
     lines = 0.0
     for path in paths:
         size = path.stat().st_size
@@ -70,6 +70,6 @@ def _last_line_end(text: NDArray[np.uint8], end: int) -> int:
 
 
 def refuse_web_page(path: Path, head: bytes) -> None:
-    """Raise `InputError` for an HTML page, which a failed download often stores under the name of the file."""
+    """Raise `InputError` for an HTML page: a failed download often stores one under the name of the file."""
     if head.removeprefix(texts.BYTE_ORDER_MARK).lstrip().lower().startswith((b"<!doctype", b"<html", b"<?xml")):
         raise InputError(f"{path}: this is a web page, not data; the download failed, repeat it")

@@ -1,4 +1,4 @@
-"""Dialects of feature files: a table of the differences between corpora, and the recognition of a file's dialect."""
+"""The dialects of feature files, which differ between corpora, and how the dialect of a file is recognised."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ltr_duel.data.text.scan import IN_COMMENT, IN_SIDECAR, IN_TOKEN
 
 
 class Dialect(NamedTuple):
-    """The format of one family of files."""
+    """The format of the files of some corpora."""
 
     name: str
-    form: str
-    query: int = IN_TOKEN  # where the query stands
+    form: str  # a description
+    query: int = IN_TOKEN  # where the query of a line stands
     features: int | None = None  # number of columns, if it is the same in all files of the dialect
-    lower_is_better: bool = False  # values are ranks
+    lower_is_better: bool = False  # whether values are ranks
 
 
 DIALECTS = {
@@ -40,19 +40,19 @@ _RANK = re.compile(rb"\d+:(NULL|\d+(\.0*)?)")
 
 
 def dialect_named(name: str) -> Dialect:
-    """Return a dialect by its name; an unknown name raises `InputError` with the valid names."""
+    """Return the dialect with a name; raise `InputError` if there is none."""
     errors.require_one_of("dialect", name, DIALECTS)
     return DIALECTS[name]
 
 
 def recognise_dialect(file: Path) -> Dialect:
-    """Return a file's dialect, recognised from its first document."""
+    """Return the dialect of a file, as recognised from its first document."""
     for text in read_chunks(file, lambda: 2**16):
         for line in text.tobytes().splitlines():
             body, _, comment = line.partition(b"#")
             if words := body.split()[1:]:
                 return DIALECTS[_dialect_of(words, comment, file)]
-    return DIALECTS["svmlight"]  # only comments, or a line that is too long; the reader reports it
+    return DIALECTS["svmlight"]  # the file has only comments, or a line is too long: the reader reports it
 
 
 def _dialect_of(words: list[bytes], comment: bytes, file: Path) -> str:
@@ -65,7 +65,7 @@ def _dialect_of(words: list[bytes], comment: bytes, file: Path) -> str:
 
 
 def sidecar_of(file: Path) -> Path | None:
-    """Return the file with the sizes of the queries: ``x.query`` or ``x.group`` beside ``x``, ``x.txt`` or ``x.gz``."""
+    """Return the file with the sizes of queries: ``x.query`` or ``x.group``, beside ``x``, ``x.txt`` or ``x.gz``."""
     plain = re.sub(r"\.(gz|bz2|xz)$", "", file.name)
     for name in (f"{stem}.{kind}" for kind in ("query", "group") for stem in (plain, plain.removesuffix(".txt"))):
         sidecar = file.parent / name
@@ -76,7 +76,7 @@ def sidecar_of(file: Path) -> Path | None:
 
 
 def read_sidecar(file: Path) -> list[int]:
-    """Return the sizes of the queries of a feature file."""
+    """Return the number of documents of each query of a feature file whose lines do not name their query."""
     sidecar = sidecar_of(file)
     if sidecar is None:
         raise InputError(f"{file}: lines have no query, and there is no {file.name}.query or .group with their sizes")

@@ -1,13 +1,13 @@
-"""The feature matrix while a corpus is read: column-major, in memory or in a mapped file, growing by blocks of rows.
+"""The feature matrix of a corpus that is being read. It grows by blocks of rows, and may be larger than memory.
 
-Row r of the corpus is row r of a segment, from the segment's first row to the first row of the next segment:
+The numbers of rows and columns are not known before the end. The rows are therefore stored in several segments:
 
     segment 0   rows 0..k    the first block, which shows how many columns there are
-    segment 1   rows k..l    the estimated number of rows
+    segment 1   rows k..l    has room for the estimated number of rows
     segment 2   rows l..     begun when a row or column did not fit into segment 1
 
-The last segment has room for all rows, so at the end only the rows of earlier segments are copied: usually those of the
-first block. Memory that is never written, such as unused rows, takes no room.
+Each segment has room for the rows before its own, too. At the end, the rows of earlier segments are copied to the last
+segment, which is then the whole matrix. Usually these are only the rows of the first block.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from ltr_duel.core import InputError, host, kernel, mapped
 
 Copy = Callable[[], None]
 
-MOST_IN_MEMORY = 3 * 2**30  # bytes: a larger matrix, or one above a quarter of the memory, is in a mapped file
-RELEASE_AFTER = 2**28  # bytes copied to a mapped file between two releases of its memory
-_SLACK = 1.06  # allocated rows for each estimated row
+MOST_IN_MEMORY = 3 * 2**30  # bytes; a matrix that is larger, or above a quarter of the memory, is stored in a file
+RELEASE_AFTER = 2**28  # after this many bytes, the memory for copies of a file is released
+_SLACK = 1.06  # rows that are allocated for each estimated row
 
 
 class _Segment(NamedTuple):
-    first: int
+    first: int  # the first row that is stored in this segment
     columns: NDArray[np.float32]  # (columns, rows)
 
 
 class Matrix:
-    """Collects blocks of rows, in order; ``lines`` estimates their number, ``omitted`` is the value without a block."""
+    """Collects blocks of rows, in order. ``lines`` estimates the number of rows; ``omitted`` fills absent values."""
 
     def __init__(self, lines: int, omitted: float = 0.0) -> None:
         self._lines = lines
@@ -44,9 +44,9 @@ class Matrix:
         transpose(self._segments[0].columns, self._segments[0].columns, 0)  # numba must not compile in two threads
 
     def put(self, block: NDArray[np.float32]) -> Copy:
-        """Give the next block, shape (rows, columns), its place; return a function that any thread may call to copy it.
+        """Reserve room for the next block, shape (rows, columns); return a function that copies it.
 
-        All these functions must be called before `features`.
+        Any thread may call this function. It must be called before `features`.
         """
         first = self._rows
         self._rows += len(block)
@@ -58,7 +58,7 @@ class Matrix:
 
         def copy() -> None:
             transpose(block, columns, first)
-            self._unreleased += block.nbytes  # approximate: simultaneous additions can be lost
+            self._unreleased += block.nbytes  # only roughly right, because other threads add to it, too
             if self._unreleased > RELEASE_AFTER:
                 self._unreleased = 0
                 mapped.release_pages(columns)
@@ -95,8 +95,7 @@ class Matrix:
 def transpose(block, columns, first):
     """Copy ``block[row, column]`` to ``columns[column, first + row]``; surplus columns of the block are ignored.
 
-    Only four columns are written at a time, so that their cache lines stay in the core's cache. The cache lines of the
-    block stay there too, and contain the next four columns.
+    Four columns are written at a time, so that the parts of the matrix that they need fit into the processor's cache.
     """
     rows = block.shape[0]
     width = min(block.shape[1], columns.shape[0])

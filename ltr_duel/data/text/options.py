@@ -1,4 +1,4 @@
-"""The user's options for reading. Declarations of corpora import this module, so it imports few modules itself."""
+"""`ReadOptions`: the user's options for reading. The catalogue imports this module, so it imports few others."""
 
 from __future__ import annotations
 
@@ -14,32 +14,31 @@ _LARGEST = 3.4028234e38  # the largest float32, rounded down
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """Options for reading feature files; options that change numbers are part of the key of derived data.
+    """Options for reading feature files and tables.
 
     Parameters
     ----------
     dialect : str, optional
-        Format of the files: svmlight, letor, letor-agg, mslr, yahoo, imat2009, istella or lightgbm. None: recognised
-        from the first lines; yahoo, imat2009 and istella must be named.
+        The format of the files: svmlight, letor, letor-agg, mslr, yahoo, imat2009, istella or lightgbm. By default it
+        is recognised from the first lines, except yahoo, imat2009 and istella, which you must name.
     features : int, optional
-        Number of columns, 1 to 1,000,000; a higher id is an error. None: the dialect's number of columns; if the
-        dialect has none, the columns up to the highest id, and an id above 10,000 is an error, because it suggests
-        damage.
+        The number of features, from 1 to 1,000,000. A line with a higher id is an error. By default the number is that
+        of the dialect or, if it has none, the highest id in the files, which must not be above 10,000.
     fill : float or {"min", "last", "nan"}, optional
-        Replacement of ``NULL`` and ``nan``. ``"min"``: the column's smallest value in the same query, as in LETOR's
-        "min" files (0 for BM25 and log BM25 of OHSUMED). ``"last"``, for rank lists: one more than the largest
-        rank in the same query. ``"nan"``: NaN, for a later replacement. None: they are errors.
+        The value that replaces ``NULL`` and ``nan``. ``"min"`` is the smallest value of the feature in the same query,
+        as in LETOR's "min" files. ``"last"``, for rank lists, is the largest rank in the same query plus 1. ``"nan"``
+        keeps them as NaN. By default they are errors.
     labels : {"grades", "round", "distinct"}
-        ``"grades"``: labels must be whole numbers. ``"round"``: labels are rounded to whole numbers, halves up.
-        ``"distinct"``: the grade is the rank, from 0, of the label among all distinct labels, each at most 2**24.
-        Labels are first read as float32, so labels that differ only beyond seven digits are equal.
+        How labels become grades. With ``"grades"``, labels must be whole numbers. With ``"round"``, they are rounded to
+        whole numbers, and halves are rounded up. With ``"distinct"``, all different labels are sorted, and the grade is
+        the position of the label, from 0. Labels are read as float32, so only about seven digits count.
     unlabelled : {"refuse", "zero"}
-        Treatment of the label -1 of unlabelled documents: an error or grade 0.
+        Whether the label -1, which marks unlabelled documents, is an error or becomes grade 0.
     first_id : {1, 0}
-        The id of the first feature. With 0 the columns are called ``"0"``, ``"1"``, ... as in the file.
+        The id of the first feature. With 0, the features are called ``"0"``, ``"1"``, ... as in the file.
     omitted : {"zero", "missing"}, optional
-        Value of a feature that a line omits: 0, or NaN, which ``fill`` replaces like NULL. None: 0, but XGBoost models,
-        for which omitted features are missing values, are refused.
+        The value of a feature that a line leaves out: 0, or NaN, which ``fill`` replaces. By default it is 0, but
+        XGBoost models are refused, because they treat such features as missing.
 
     Raises
     ------
@@ -85,7 +84,7 @@ class ReadOptions:
 
 
 def fill_from_text(text: str | None) -> float | str | None:
-    """Return the fill for a word of the command line."""
+    """Return the option ``fill`` for a word of the command line."""
     try:
         return text if text is None or text in FILLS else float(text)
     except ValueError:

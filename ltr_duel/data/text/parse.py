@@ -1,4 +1,4 @@
-"""Parse one chunk of text into arrays: allocate memory, call the scanner, and perform the steps that need Python."""
+"""Parse one chunk of text into arrays: call the compiled scanner, and do in Python what it cannot do."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ _DOCUMENT = re.compile(rb"\s*docid\s*=\s*(\S+)")
 
 
 class Rules(NamedTuple):
-    """Rules for reading a file, from the dialect and the user's options."""
+    """How a file is read, as the dialect and the user's options specify."""
 
     grammar: scan.Grammar = scan.Grammar()
     features: int | None = None  # declared number of columns
 
 
 class Room(NamedTuple):
-    """Estimates for the size of a chunk's arrays; if the arrays are too small, parsing is repeated."""
+    """Estimates for the size of a chunk's arrays. If the arrays are too small, the chunk is parsed again."""
 
     columns: int = 1
     bytes_per_row: float = 128.0
 
 
 class Parsed(NamedTuple):
-    """The documents of one chunk, and the scanner's state, which contains the position of the error, if any."""
+    """The documents of one chunk, and the state of the scanner, which has the position of an error in the text."""
 
     text: NDArray[np.uint8]
     features: NDArray[np.float32]  # (rows, columns), row-major
     labels: NDArray[np.float32]  # (rows,)
     lines: scan.Records  # (rows,) of `scan.LINE`
-    new: NDArray[np.bool_]  # (rows,): the query differs from the query of the row before; True in row 0
+    new: NDArray[np.bool_]  # (rows,) whether the query differs from that of the row before; True in row 0
     documents: NDArray[np.bytes_]  # (rows,) the word after ``docid =`` in the comment, or empty
-    width: int  # number of columns up to the last used column
+    width: int  # number of columns up to the last one with a value
     state: np.record  # one of `scan.STATE`
 
     def queries(self) -> Iterator[tuple[int, int, bytes]]:
-        """Yield the row, the line number and the text of the query, for row 0 and for each row with a new query."""
+        """For each row that begins a query, yield the row, the number of its line, and the text of the query."""
         rows = np.flatnonzero(self.new)
         lines = self.lines[rows]
         ranges = zip(rows.tolist(), lines.number.tolist(), lines.query.tolist(), lines.query_end.tolist(), strict=True)
@@ -54,7 +54,7 @@ class Parsed(NamedTuple):
 
 
 def parse_chunk(text: NDArray[np.uint8], room: Room, rules: Rules) -> Parsed:
-    """Parse whole lines. An error in the text is not raised: ``state`` contains its position and code."""
+    """Parse whole lines. If there is an error in the text, ``state`` has its position and its code."""
     first_id = rules.grammar.first_id
     limit = (rules.features or MOST_FEATURES) - 1 + first_id  # the highest id
     columns = rules.features or max(room.columns, 1)
@@ -89,13 +89,13 @@ def parse_chunk(text: NDArray[np.uint8], room: Room, rules: Rules) -> Parsed:
     used = np.flatnonzero(block.last_row)
     width = int(used[-1]) + 1 if len(used) else 0
     features = block.features[:rows]
-    if columns > max(width, room.columns) and not rules.features:  # the estimate was too small, and then too large
+    if columns > max(width, room.columns) and not rules.features:  # the arrays were made wider than necessary
         features = np.ascontiguousarray(features[:, : max(width, room.columns)])
     return Parsed(text, features, block.labels[:rows], lines, new, _document_ids(text, lines), width, state)
 
 
 def _round_in_python(text: NDArray[np.uint8], block: scan.Block) -> None:
-    """Use Python to round the numbers whose float32 is uncertain."""
+    """Parse with Python the numbers that the scanner could not round to float32 with certainty."""
     state = block.state[0]
     for row, column, at in block.doubts[: state.doubts].tolist():
         end = at
@@ -110,7 +110,7 @@ def _round_in_python(text: NDArray[np.uint8], block: scan.Block) -> None:
 
 
 def _take_queries(text: NDArray[np.uint8], lines: scan.Records, state: np.record) -> None:
-    """Use the first word of each comment as query; record a line without such a word."""
+    """Use the first word of each comment as the query; record an error if a comment has no word."""
     raw = text.tobytes()
     for row, span in enumerate(zip(lines.comment.tolist(), lines.comment_end.tolist(), strict=True)):
         match = _WORD.match(raw, *span)

@@ -1,4 +1,4 @@
-"""Parse the chunks of a file on several cores, with a limit on the number of chunks in progress.
+"""Parse the chunks of a file on several cores. Only a few chunks are in memory at any time.
 
 disk -> read_chunks -> parse_chunk -> add, in order -> copy     (threads parse and copy; this one adds)
 """
@@ -16,14 +16,14 @@ from ltr_duel.data.text.chunks import CHUNK_BYTES, read_chunks
 from ltr_duel.data.text.matrix import Copy
 from ltr_duel.data.text.parse import Parsed, Room, Rules, parse_chunk
 
-FIRST_BYTES = 2**16  # largest size of the first chunk, which shows how wide the lines are
+FIRST_BYTES = 2**16  # largest size of the first chunk, from which the length of lines is estimated
 
 
 def parse_file(file: Path, rules: Rules, add: Callable[[Parsed], Copy], *, jobs: int = 1, columns: int = 1) -> None:
-    """Parse a file, and pass its chunks to ``add``, in order; the result is the same for all numbers of jobs.
+    """Parse a file, and pass its chunks to ``add``, in order; the result does not depend on the number of jobs.
 
-    add: receives a chunk, and returns a function that is called afterwards, perhaps in parallel with others. An
-        exception in either ends the reading. An error in a line is recorded in the ``state`` of its chunk.
+    add: a function that receives a chunk, and returns a second function. The second function is called afterwards,
+        possibly in another thread. An exception in one of them ends the reading.
     columns: an estimate of the number of columns.
     """
     room = Room(rules.features or columns)
@@ -35,7 +35,7 @@ def parse_file(file: Path, rules: Rules, add: Callable[[Parsed], Copy], *, jobs:
         room = _better(room, parsed)
         size = _fitting(room)
         if jobs > 1:
-            break  # the first chunk compiles the scanner (numba must not compile in two threads) and shows the sizes
+            break  # the first chunk compiles the scanner, because numba must not compile in two threads
     if jobs == 1:
         return
     parsing, copying = deque[Future[Parsed]](), deque[Future[None]]()
@@ -60,7 +60,7 @@ def parse_file(file: Path, rules: Rules, add: Callable[[Parsed], Copy], *, jobs:
 
 
 def _better(room: Room, parsed: Parsed) -> Room:
-    """Return better sizes for the next chunk; if lines differ in width, add columns for still wider lines."""
+    """Return better estimates for the next chunk. If the number of columns varies, some columns are added."""
     rows = len(parsed.labels)
     if not rows:
         return room
@@ -71,5 +71,5 @@ def _better(room: Room, parsed: Parsed) -> Room:
 
 
 def _fitting(room: Room) -> int:
-    """Return the number of bytes of text to read, so that text and numbers each have about CHUNK_BYTES at most."""
+    """Return how many bytes to read, so that neither the text nor its numbers are much larger than CHUNK_BYTES."""
     return max(256, min(CHUNK_BYTES, int(CHUNK_BYTES * room.bytes_per_row / (4 * max(room.columns, 1)))))

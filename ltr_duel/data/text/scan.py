@@ -1,10 +1,10 @@
-"""The byte scanner: parse whole lines of feature text into rows of a matrix.
+"""The scanner: compiled functions that parse lines of feature text, byte by byte, into rows of a matrix.
 
     <label> [qid:<query>] <id>:<value> <id>:<value> ... [# comment]
 
-The text is read in one pass. There is one kernel for each part of a line: it receives the position where the part
-begins, and returns the position where the next part begins. On an error, the kernel records the position and a code and
-returns STOPPED; `parse_errors` makes the message. The text ends with a line feed, so loops do not check for its end.
+There is one function for each part of a line. It receives the position where the part begins, and returns the position
+where the next part begins. If it finds an error, it records the position and a code, and returns STOPPED; the message
+is made in `parse_errors`. The text always ends with a line feed, so loops need not check for the end of the text.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ DONE, BAD_LABEL, NO_QUERY, BAD_TOKEN, BAD_ID, ID_TOO_LARGE, ID_TWICE, BAD_VALUE,
     range(11)
 )
 
-STOPPED = 0  # returned instead of a position; no part of a line ends at 0
-LABEL = -1  # the special value of DOUBT's column
-LONG_ID = 10**9  # represents all ids of more than nine digits
+STOPPED = 0  # the functions return this number after an error; no part of a line ends at position 0
+LABEL = -1  # the column of a DOUBT if the number is a label
+LONG_ID = 10**9  # stands for every id with more than nine digits
 
 IN_TOKEN, IN_COMMENT, IN_SIDECAR = range(3)  # where the query of a line stands
 
@@ -37,32 +37,32 @@ def _record(fields: str, kind: type) -> np.dtype[np.void]:
     return np.dtype([(name, kind) for name in fields.split()])
 
 
-# A line with a document: positions in the text, number of columns up to the last feature, and line number from 1.
+# A line with a document: five positions in the text, the number of columns up to its last feature, and its number.
 LINE = _record("start query query_end comment comment_end width number", np.int32)
-# A number whose float32 is uncertain, so that Python must parse it: row, column (or LABEL), position.
+# A number that Python must parse, because its float32 is uncertain: its row, its column (or LABEL) and its position.
 DOUBT = _record("row column at", np.int32)
-# The scanner's state: reason, position and feature of a stop, number of doubts, number of values that were clipped to
-# the largest float32, number of lines (0 until DONE), and number of features on all lines.
+# The state of the scanner: why and where it stopped, and at which feature; then the numbers of doubts, of values that
+# were clipped to the largest float32, of lines (0 unless all were parsed), and of features on all lines.
 STATE = _record("code at feature doubts clipped lines values", np.int64)
 
 Records = Any  # record arrays; their fields have no static types
 
 
 class Grammar(NamedTuple):
-    """The accepted forms of lines."""
+    """Which lines are valid, and what they mean."""
 
-    query: int = IN_TOKEN
-    null_allowed: bool = False  # whether ``NULL`` and ``nan`` are values; they become NaN
+    query: int = IN_TOKEN  # where the query of a line stands
+    null_allowed: bool = False  # whether ``NULL`` and ``nan`` are allowed as values; they become NaN
     first_id: int = 1  # id of the first feature: 1 or 0
     omitted: float = 0.0  # value of a feature that is not on the line
 
 
 class Block(NamedTuple):
-    """The scanner's output: one row for each line with a document."""
+    """The output of the scanner: one row for each line with a document."""
 
     features: NDArray[np.float32]  # (rows, columns)
     labels: NDArray[np.float32]  # (rows,)
-    last_row: NDArray[np.int32]  # (columns,) temporary: 1 plus the last row with a value in the column; 0 if no row has
+    last_row: NDArray[np.int32]  # (columns,) scratch: the last row with a value in the column, plus 1; 0 without values
     lines: Records  # (rows,) of LINE
     doubts: Records  # (n,) of DOUBT
     state: Records  # (1,) of STATE
@@ -70,9 +70,9 @@ class Block(NamedTuple):
 
 @kernel
 def scan_lines(text, grammar, block):
-    """Parse ``text`` into ``block``; return the number of rows. ``block.state`` contains the reason for the stop.
+    """Parse ``text`` into ``block``; return the number of rows. ``block.state`` says why the scanner stopped.
 
-    text: whole lines; the last byte is a line feed.
+    text: whole lines; the last byte must be a line feed.
     block: ``last_row`` and ``state`` must be zero. If an array is too small, the scanner stops with NEED_ROOM.
     """
     at = 0
@@ -145,7 +145,7 @@ def scan_query(text, at, grammar, line, block):
 
 @kernel
 def scan_features(text, at, row, grammar, line, block):
-    """Parse every ``<id>:<value>``, up to the first byte that cannot begin an id."""
+    """Parse all pairs ``<id>:<value>`` of a line, up to the first byte that cannot begin an id."""
     features, last_row = block.features, block.last_row
     columns = features.shape[1]
     first_id = grammar.first_id
@@ -178,7 +178,7 @@ def scan_features(text, at, row, grammar, line, block):
 
 @kernel
 def any_token(text, at, row, grammar, block):
-    """Parse one ``<id>:<value>`` of any form; return column, value and the position after it, or STOPPED."""
+    """Parse one pair ``<id>:<value>`` of any form; return column, value, and the position after it (or STOPPED)."""
     start = at
     feature = 0
     while _ZERO <= text[at] <= _NINE:
@@ -218,7 +218,7 @@ def any_token(text, at, row, grammar, block):
 
 @inlined
 def scan_comment(text, at, line, block):
-    """Find the end of the line, and the comment, if any."""
+    """Find the comment of a line, if it has one, and the end of the line."""
     line.comment = 0
     line.comment_end = 0
     if text[at] == _HASH:
@@ -251,7 +251,7 @@ def skip_blanks(text, at):
 
 @inlined
 def leave_to_python(block, row, column, at):
-    """Record a number whose float32 is uncertain; return False if the table of doubts is full."""
+    """Record a number that Python must parse; return False if there is no room to record it."""
     state = block.state[0]
     if state.doubts == len(block.doubts):
         return False
@@ -265,7 +265,7 @@ def leave_to_python(block, row, column, at):
 
 @kernel
 def stop(block, code, at, feature):
-    """Record reason and position of the stop, and return STOPPED."""
+    """Record why and where the scanner stopped, and return STOPPED."""
     state = block.state[0]
     state.code = code
     state.at = at
@@ -281,9 +281,9 @@ def ends_token(byte):
 
 @kernel
 def end_of_missing(text, at):
-    """Return the end of ``NULL`` or ``nan`` (in any case, with or without a sign), or ``at`` if it is neither.
+    """Return the end of the word ``NULL`` or ``nan`` at a position; return the position itself if there is neither.
 
-    Single bytes are compared, because the text may end within four bytes.
+    The word ``nan`` may be in upper or lower case, and may have a sign.
     """
     k = 0
     while k < len(_NULL) and text[at + k] == _NULL[k]:

@@ -1,10 +1,11 @@
-"""Parse the tokens of a line: decimal numbers, and complete ``<id>:<value>`` pairs.
+"""Parse decimal numbers, and pairs ``<id>:<value>``; a number becomes exactly ``float32(float(text))``.
 
-A number becomes exactly ``float32(float(text))``. Most numbers in feature files have so few digits that they equal an
-integer below 2**53 divided by a power of ten up to 10**22. The integer and the power are exact as doubles, so one
-division rounds correctly. For any other number, an approximate double with a relative error below 2**-49 gives an
-interval that contains the number. Rounding to float32 is monotone, so if both ends of the interval round to the same
-float32, this float32 is the result. Otherwise (about one number in 2**24) the caller parses the number with Python.
+Most numbers in feature files have few digits. They equal an integer below 2**53 divided by a power of ten up to 10**22.
+Both are exact as doubles, so one division rounds correctly.
+
+Any other number is first computed as a double with a relative error below 2**-49. This gives an interval that contains
+the number. If both ends of the interval round to the same float32, this float32 is the result. Otherwise, for about one
+number in 2**24, the caller parses the number with Python.
 """
 
 from __future__ import annotations
@@ -15,18 +16,18 @@ import numpy as np
 
 from ltr_duel.core import compiled_as, inlined, kernel, load_word, space_mask, trailing_zeros
 
-EXACT, UNSURE, NOT_A_NUMBER, TOO_LARGE = range(4)  # the outcome of reading a number
+EXACT, UNSURE, NOT_A_NUMBER, TOO_LARGE = range(4)  # the possible outcomes of parsing a number
 
 _PLUS, _MINUS, _POINT, _ZERO, _NINE, _COLON, _LOWER_E, _UPPER_E = b"+-.09:eE"
 
-_LOWEST = -90  # smallest power of ten in the table; smaller numbers are zero in float32
+_LOWEST = -90  # smallest power of ten in the table of powers
 POWERS = np.array([float(f"1e{e}") for e in range(_LOWEST, 61)])
 INTEGER_POWERS = np.array([10**e for e in range(9)])
 ZERO_POWER = -_LOWEST
 _DIGITS = 18  # an integer of 18 digits fits in int64
 _MARGIN = 2.0**-49
 LARGEST_FLOAT = 3.4028234663852886e38  # the largest float32
-LARGEST = 3.4028235677973366e38  # midpoint of the largest float32 and 2**128; from here on, numbers round to infinity
+LARGEST = 3.4028235677973366e38  # numbers from here on round to infinity in float32
 
 _REACH = 64  # bytes that `usual_token` may read
 _BYTE = np.uint64(255)
@@ -42,14 +43,13 @@ _TEN, _EIGHT, _SIXTEEN, _HALF = np.uint64(10), np.uint64(8), np.uint64(16), np.u
 
 @inlined
 def usual_token(text, at):
-    """Parse ``<id>:<value>`` of the usual form in one step; return id, value and the position after the space.
+    """Parse a pair ``<id>:<value>`` of the usual form; return its id, its value, and the position after the space.
 
-    A token of the usual form has at most 32 bytes: up to seven digits, a colon, perhaps a sign, up to seven digits,
-    perhaps a point and up to seven more digits, and a space. For any other token, the returned id is -1. ``text[at]``
-    must be a digit.
+    The usual form is: up to seven digits, a colon, perhaps a sign, up to seven digits, perhaps a point and up to seven
+    more digits, and a space. If the pair has another form, the returned id is -1. ``text[at]`` must be a digit.
 
-    No branch depends on the number of digits. One comparison of 32 bytes with a space finds the start of the next
-    token, so the processor can begin the next token while it still computes the number of this token.
+    This function is fast because it has no branch that depends on the number of digits. The end of the pair is found by
+    one comparison of 32 bytes, so the processor can begin with the next pair before this one is finished.
     """
     if at + _REACH > len(text):
         return -1, 0.0, at
@@ -78,7 +78,7 @@ def usual_token(text, at):
 def parse_number(text, at):
     """Parse the number that starts at ``text[at]``; ``text`` must contain a byte that ends the number.
 
-    Returns the value, the position after the number, and a code: EXACT, UNSURE, NOT_A_NUMBER or TOO_LARGE. If the code
+    Return the value, the position after the number, and a code: EXACT, UNSURE, NOT_A_NUMBER or TOO_LARGE. If the code
     is EXACT, the value rounds to the correct float32.
     """
     negative = text[at] == _MINUS
@@ -132,7 +132,7 @@ def parse_number(text, at):
 
 @kernel
 def scaled(integer, significant, power):
-    """Return ``integer * 10**power`` and a code (see `parse_number`); ``integer`` has ``significant`` digits."""
+    """Return ``integer * 10**power``, and a code as `parse_number` does; ``integer`` has ``significant`` digits."""
     if integer == 0 or power + significant < -50:
         return 0.0, EXACT
     if power + significant > 40:
@@ -155,7 +155,7 @@ def scaled(integer, significant, power):
 
 
 def digits_of(word: int) -> tuple[int, int]:
-    """Return the number that the leading digits of eight bytes form, and the count of these digits."""
+    """Return the number that the digits at the beginning of eight bytes form, and how many digits there are."""
     number = count = 0
     while count < 8 and _ZERO <= (word >> 8 * count) & 255 <= _NINE:
         number = 10 * number + ((word >> 8 * count) & 255) - _ZERO
@@ -165,7 +165,7 @@ def digits_of(word: int) -> tuple[int, int]:
 
 @compiled_as(digits_of)
 def _digits_of(word: Any) -> Any:
-    """Find the first non-digit without a branch; then combine the digits into pairs, and the pairs into one number."""
+    """Compute `digits_of` without branches: find the first other byte, and combine digits two by two."""
     word = word ^ _ZEROS
     others = ((word + _TEN_OR_MORE) | word) & _HIGH_BITS
     bits = trailing_zeros(others) & ~np.uint64(7)  # eight bits for each digit; 64 if all bytes are digits

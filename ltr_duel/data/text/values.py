@@ -1,4 +1,4 @@
-"""Labels as relevance grades, and replacements of missing values, as the user's options specify."""
+"""Convert labels to relevance grades, and replace missing values, as the user's options specify."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ltr_duel.core import InputError, mapped, several
 from ltr_duel.data.text.options import ReadOptions
 
 HIGHEST_GRADE = 1000
-HIGHEST_LABEL = 2**24  # of labels whose rank is the grade; larger whole numbers are not exact in float32
-MOST_GRADES = 2**15  # grades are int16
+HIGHEST_LABEL = 2**24  # for ``labels="distinct"``; larger whole numbers are not exact in float32
+MOST_GRADES = 2**15  # because grades are stored as int16
 
 
 class ReadWarning(UserWarning):
-    """A note about numbers that were changed while a corpus was read."""
+    """A warning that numbers or columns were changed or left out while a corpus was read."""
 
 
 def require_labels(labels: NDArray[np.floating[Any]], options: ReadOptions, position: Callable[[int], str]) -> None:
-    """Raise `InputError` for the first label that the options do not allow, at ``position(row)``."""
+    """Raise `InputError` for the first label that the options do not allow; ``position`` returns where a row is."""
     highest = HIGHEST_LABEL if options.labels == "distinct" else HIGHEST_GRADE
     allowed = (labels >= 0) & (labels <= highest)
     if options.labels == "grades":
@@ -38,7 +38,7 @@ def require_labels(labels: NDArray[np.floating[Any]], options: ReadOptions, posi
 
 
 def as_grades(labels: NDArray[np.float32], options: ReadOptions) -> NDArray[np.int16]:
-    """Return the grade of each label of a whole corpus, shape (n_docs,); the labels must be allowed."""
+    """Return the grade for each label of a corpus, shape (n_docs,), after `require_labels` has checked the labels."""
     labels = np.maximum(labels, 0)  # -1 marks unlabelled documents
     if options.labels != "distinct":
         return np.floor(labels + np.float32(0.5)).astype(np.int16)
@@ -49,12 +49,12 @@ def as_grades(labels: NDArray[np.float32], options: ReadOptions) -> NDArray[np.i
 
 
 def usual_grades(highest: int) -> int:
-    """Return the smallest of 2, 3 and 5 that is above the highest grade, or else ``highest + 1``."""
+    """Return a usual number of grades: 2, 3 or 5 if that is enough for the highest grade, otherwise ``highest + 1``."""
     return next((grades for grades in (2, 3, 5) if highest < grades), highest + 1)
 
 
 def warn_of_clipped(name: str, values: int) -> None:
-    """Warn if values beyond the range of float32 were clipped."""
+    """Warn if values were too large for float32, so that they were replaced by the largest float32."""
     if values:
         note = f"{name}: {several(values, 'value')} beyond the range of float32, clipped to 3.4028235e38"
         warnings.warn(note, ReadWarning, stacklevel=4)
@@ -66,9 +66,9 @@ def fill_missing(
     fill: float | str | None,
     zero_columns: frozenset[int] = frozenset(),
 ) -> None:
-    """Replace NaN as `ReadOptions` specifies, in place, column by column; the matrix may be memory-mapped.
+    """Replace missing values (NaN) in place by the option ``fill`` of `ReadOptions`.
 
-    ``"min"`` gives 0 in ``zero_columns``. If a query has no value in a column, ``"min"`` gives 0, ``"last"`` gives 1.
+    With ``"min"``, they become 0 in ``zero_columns``. If a query has no value in a column, 0 stands for its extreme.
     """
     if fill is None or fill == "nan":
         return

@@ -1,1 +1,1 @@
-"""The comparison methods, one module each; each module registers its method."""
+"""The comparison methods. Each module has one method and registers it under the name of the module."""

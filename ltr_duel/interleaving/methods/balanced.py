@@ -1,11 +1,11 @@
-"""Balanced interleave: merge the two lists alternately, starting with a random ranker.
+"""Balanced interleave: merge the lists of two rankers in turn; a coin decides which ranker begins.
 
-Credit: each of the two rankers gives a rank to the lowest clicked document of the list; let k be the better of the two
-ranks. The ranker with more clicked documents in its top k wins.
+To decide who won, find the lowest clicked document. Each of the two rankers gives it a rank, and k is the better one of
+these ranks. The ranker with more clicked documents among its first k wins. If two rankers differ by a single moved
+document, random clicks favour one of them (see docs/methods.md).
 
-Joachims. Evaluating Retrieval Performance Using Clickthrough Data. 2003; Chapelle, Joachims, Radlinski, Yue.
-Large-Scale Validation and Analysis of Interleaved Search Evaluation. TOIS 2012. The method is unfair under random
-clicks if the rankers differ by a single moved document: see docs/methods.md.
+Joachims. Evaluating Retrieval Performance Using Clickthrough Data. 2003. Chapelle, Joachims, Radlinski, Yue.
+Large-Scale Validation and Analysis of Interleaved Search Evaluation. TOIS 2012.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def init(size: Size, params: components.NoParams, outcome: str) -> State:
 
 
 def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Shown, rng: Generator) -> int:
-    """Merge the lists of two rankers."""
+    """Merge the lists of two rankers in turn."""
     start = lists.query_ptr[query]
     length = min(state.top, lists.query_ptr[query + 1] - start)
     leader = random_below(2, rng)
@@ -60,7 +60,7 @@ def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, p
 def credit_pair(
     state: State, lists: Lists, query: int, first: int, second: int, page: Shown, length: int, n_clicks: int
 ) -> float:
-    """Count the clicks on each ranker's top k."""
+    """Count the clicked documents among the first k of each ranker."""
     start = lists.query_ptr[query]
     lowest = start + page.shown[page.clicks[n_clicks - 1]]
     depth = min(lists.rank[first, lowest], lists.rank[second, lowest])

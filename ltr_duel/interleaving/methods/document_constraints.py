@@ -1,12 +1,11 @@
-"""Document constraints: a clicked document should rank above others; the ranker with fewer violations wins.
+"""Document constraints: the ranker whose order contradicts the clicks less often wins.
 
-The list is built as in balanced interleave. A clicked document is better than (1) every unclicked document above it,
-and (2) the next document, if the next document is unclicked. A ranker violates such a constraint if it ranks the better
-document lower.
+The list is built as in balanced interleave. A clicked document should rank above every unclicked document that was
+shown above it (constraint 1), and above the next document if that is unclicked (constraint 2). A ranker violates a
+constraint if it ranks the two documents the other way round. Random clicks favour some rankers: see docs/methods.md.
 
-He, Zhai, Li. Evaluation of Methods for Relative Comparison of Retrieval Systems Based on Clickthroughs. CIKM 2009; as
-described by Hofmann, Whiteson, de Rijke. Fidelity, Soundness, and Efficiency of Interleaved Comparison Methods.
-TOIS 2013. The method is unfair under random clicks: see docs/methods.md.
+He, Zhai, Li. Evaluation of Methods for Relative Comparison of Retrieval Systems Based on Clickthroughs. CIKM 2009.
+Hofmann, Whiteson, de Rijke. Fidelity, Soundness, and Efficiency of Interleaved Comparison Methods. TOIS 2013.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from ltr_duel.interleaving.registration import register
 class Params(NamedTuple):
     """Parameters of document constraints."""
 
-    constraints: int = 3  # 1: unclicked above; 2: unclicked next; 3: both
+    constraints: int = 3  # which constraints are used: 1 or 2 for this constraint alone, 3 for both
 
 
 class State(NamedTuple):

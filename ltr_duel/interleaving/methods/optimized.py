@@ -1,13 +1,14 @@
-"""Optimized interleave: lists are shown with the probabilities that make the comparison fair and maximally sensitive.
+"""Optimized interleave: choose how often each possible list is shown, so that the comparison is fair and sensitive.
 
-An allowed list shows, at each position, the best remaining document of one of the rankers. A document's credit is
-positive if the first ranker gives it a better rank than the second ranker does. The probabilities of the allowed lists
-solve a linear program. They make the expected credit zero at every position, so random clicks favour neither ranker.
-Among all such probabilities, the program maximises the expected sensitivity. If no such probabilities exist, the
-program first minimises the sum of the absolute expected credits.
+At each position, a possible list shows the best remaining document of one of the two rankers. A document that the first
+ranker ranks higher has a positive credit, and one that the second ranker ranks higher has a negative credit. A linear
+program finds probabilities of the lists for which the expected credit is 0 at every position. Random clicks then favour
+neither ranker. Among these probabilities, it finds those with the highest expected sensitivity. If the expected credits
+cannot all be 0, the sum of their absolute values is made as small as possible.
 
-Radlinski, Craswell. Optimized Interleaving for Online Retrieval Evaluation. WSDM 2013. A program depends only on the
-top documents of both rankers and on their ranks, so recent solutions are stored and reused.
+Recent solutions are stored, because many comparisons need the same program.
+
+Radlinski, Craswell. Optimized Interleaving for Online Retrieval Evaluation. WSDM 2013.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ class Params(NamedTuple):
 
 
 class Solutions(NamedTuple):
-    """Recent solutions; a hash of a program's key selects its slot, and a newer program overwrites an older program."""
+    """Recent solutions. The hash of a program's key selects the row (slot) that holds its solution."""
 
-    key: IntMatrix  # (slots, 4 * length) the top documents of both rankers, and their ranks by the other ranker
+    key: IntMatrix  # (slots, 4 * length) the top documents of each ranker, and the ranks that the other gives them
     length: IntVector  # (slots,) length of the lists; 0 for an empty slot
     size: IntVector  # (slots,) number of lists
     lists: IntMatrix  # (slots, (length + 1) * length) the lists, one after the other
@@ -46,14 +47,14 @@ class Solutions(NamedTuple):
 
 
 class State(NamedTuple):
-    """Constants, scratch and solutions; ``length`` is the smaller of ``top`` and the largest number of documents."""
+    """Constants, scratch and solutions; ``length`` is the length of the longest list."""
 
     top: int
     credit: int  # position in CREDITS
     used: MarkVector  # (longest,) 1 for documents in the current list; all zero between calls
     key: IntVector  # (4 * length,) key of the current program
-    lists: IntMatrix  # (2^length, length) all allowed lists
-    path: IntMatrix  # (length + 1, 3) row k: search depth in the two orders after k positions, document k of the list
+    lists: IntMatrix  # (2^length, length) all possible lists
+    path: IntMatrix  # (length + 1, 3) row k: depths reached in the two orders after k positions, document k of the list
     share: FloatMatrix  # (length + 1, 3) row k: weights of the first k positions for each ranker, credit of document k
     program: Program  # its table: credits of the lists; its worth: their sensitivities
     solutions: Solutions
@@ -88,7 +89,7 @@ def init(size: Size, params: Params, outcome: str) -> State:
 
 @kernel
 def credit_of(kind: int, rank_of_first: int, rank_of_second: int) -> float:
-    """Return the credit of a document, which is positive if the first ranker ranks it higher."""
+    """Return the credit of a document; it is positive if the first ranker ranks the document higher."""
     if kind == 0:
         return 1.0 / rank_of_first - 1.0 / rank_of_second
     difference = float(rank_of_second - rank_of_first)
@@ -97,11 +98,11 @@ def credit_of(kind: int, rank_of_first: int, rank_of_second: int) -> float:
 
 @kernel
 def sensitivity(first: float, second: float) -> float:
-    """Return the sensitivity of a list (Section 4.3): how evenly its positions are divided between the rankers.
+    """Return the sensitivity of a list: how evenly its positions are divided between the two rankers.
 
-    `first` and `second` are the weights of the positions that favour each ranker. Position k has a weight proportional
-    to 1 / k, and all weights have sum 1. The sensitivity is ``(1 - w_T)`` times the entropy, in bits, of the split
-    between `first` and `second`; w_T is the weight of the positions that favour neither.
+    A position favours the ranker that ranks its document higher. Position k has a weight proportional to 1 / k, and all
+    weights add up to 1; `first` and `second` are the weights of the positions that favour each ranker. The sensitivity
+    is ``first + second`` times the entropy, in bits, of the split between them (Section 4.3 of the paper).
     """
     decided, total = first + second, 0.0
     for share in (first, second):
@@ -112,10 +113,10 @@ def sensitivity(first: float, second: float) -> float:
 
 @kernel
 def merge(state: State, lists: Lists, query: int, first: int, second: int, length: int) -> int:
-    """Write all allowed lists with their credits and sensitivities, and return their number.
+    """Write all possible lists with their credits and sensitivities, and return their number.
 
-    Bit ``length - 1 - k`` of ``choices`` is the ranker that adds the document at position k. A list keeps the first
-    documents of the list before, up to the first position where the ranker differs.
+    ``choices`` says which ranker adds each document: bit ``length - 1 - k`` is for position k. It is counted up, and
+    each list reuses the beginning that it has in common with the list before.
     """
     start, path, share, weight = lists.query_ptr[query], state.path, state.share, 0.0
     for k in range(length):
@@ -131,7 +132,7 @@ def merge(state: State, lists: Lists, query: int, first: int, second: int, lengt
                 while state.used[lists.order[second, start + by_second]] == 1:
                     by_second += 1
                 if document == lists.order[second, start + by_second]:
-                    break  # both rankers would add the same document, as in lists before
+                    break  # both rankers would add the same document, so this list has been written already
                 document = lists.order[second, start + by_second]
             credit = credit_of(state.credit, lists.rank[first, start + document], lists.rank[second, start + document])
             state.used[document] = 1
@@ -149,7 +150,7 @@ def merge(state: State, lists: Lists, query: int, first: int, second: int, lengt
             state.program.worth[count] = sensitivity(share[length, 0], share[length, 1])
             count += 1
             k -= 1
-        choices += 1 << (length - 1 - k)  # skip the lists with this beginning
+        choices += 1 << (length - 1 - k)  # skip all lists with the same beginning
         while k > 0 and choices >> (length - 1 - k) & 1 == 0:
             k -= 1
         for m in range(k, last + 1):
@@ -159,13 +160,13 @@ def merge(state: State, lists: Lists, query: int, first: int, second: int, lengt
 
 @kernel
 def solve(state: State, lists: Lists, query: int, first: int, second: int, length: int, slot: int) -> None:
-    """Find the probabilities of the allowed lists of two rankers, and store the lists with positive probability."""
+    """Find the probabilities of the possible lists of two rankers, and store the lists with a positive probability."""
     columns = merge(state, lists, query, first, second, length)
     program, solutions = state.program, state.solutions
     fairest(program, length, columns)
     size, total, last = 0, 0.0, -1
     for _ in range(length + 1):
-        best = -1  # lists are stored by ascending number, because their order in the basis depends on the solver's path
+        best = -1  # lists are stored by ascending number, so that their order does not depend on the solver's steps
         for i in range(length + 1):
             j = program.basis[i]
             if last < j < columns and (best < 0 or j < program.basis[best]):

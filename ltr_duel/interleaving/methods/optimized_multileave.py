@@ -1,17 +1,17 @@
-"""Optimized multileave: sampled lists are shown with probabilities that make the comparison of many rankers fair.
+"""Optimized multileave: sample some lists, and choose how often each is shown so that it is fair to many rankers.
 
-Each sampled list shows, at each position, the best remaining document of a random ranker. Ranker j credits document d
-with 1 / rank_j(d). The probabilities of the lists give all rankers the same expected credit at every depth. Among all
-such probabilities, a linear program selects the probabilities with the smallest expected variance between the rankers'
-scores for a list. A ranker's score for a list is the sum of 1 / (rank_j(d) k) over the documents d at positions k.
-With few lists and many rankers, equal credit is often infeasible; the program then minimises the variance plus, for
-each depth, the largest difference between the expected credits of two rankers, as Manabe et al. propose.
+At each position, a sampled list shows the best remaining document of a random ranker. If document d is clicked, ranker
+j gets the credit 1 / rank_j(d). A linear program finds probabilities of the lists for which all rankers have the same
+expected credit at every depth. Among these, it finds the probabilities with the smallest expected variance. The
+variance of a list is that of the rankers' scores for it, where a score is the sum of 1 / (rank_j(d) k) over the
+documents d at positions k.
 
-Schuth, Sietsma, Whiteson, Lefortier, de Rijke. Multileaved Comparisons for Fast Online Evaluation. CIKM 2014; Manabe,
-Nishida, Kato, Yamamoto, Fujita. A Comparative Live Evaluation of Multileaving Methods. SIGIR 2017. The last position
-is constrained like all other positions (public implementations omit its constraint). For each query and set of rankers,
-the lists are sampled from a separate random stream, and the program is solved once, by HiGHS. The method runs as plain
-Python.
+With few lists and many rankers, equal expected credits are often impossible. The program then minimises the variance
+plus, for each depth, the largest difference between the expected credits of two rankers (Manabe et al.). The program of
+a query and a set of rankers is solved once, by HiGHS. The method runs as plain Python.
+
+Schuth, Sietsma, Whiteson, Lefortier, de Rijke. Multileaved Comparisons for Fast Online Evaluation. CIKM 2014.
+Manabe, Nishida, Kato, Yamamoto, Fujita. A Comparative Live Evaluation of Multileaving Methods. SIGIR 2017.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Choice(NamedTuple):
 
 
 class State(NamedTuple):
-    """Constants, and the programs solved so far, keyed by query and set."""
+    """Constants, and the programs that were solved so far, by query and set of rankers."""
 
     top: int
     samples: int
@@ -75,7 +75,7 @@ def choice_of(state: State, lists: Lists, query: int, slate: IntVector) -> Choic
 
 
 def solve(lists: IntMatrix, credits: FloatMatrix) -> Choice:
-    """Find the probabilities of different lists, (n_lists, length); credits: 1 / rank, shape (rankers, documents)."""
+    """Find the probabilities of lists, shape (n_lists, length); credits are 1 / rank, shape (rankers, documents)."""
     n_lists, length = lists.shape
     earned = np.cumsum(credits[:, lists], axis=2).transpose(0, 2, 1)  # (rankers, depth, lists): cumulative credit
     weighted = (credits[:, lists] / np.arange(1, length + 1)).sum(axis=2)  # (rankers, lists)
@@ -86,7 +86,7 @@ def solve(lists: IntMatrix, credits: FloatMatrix) -> Choice:
     exact = linprog(variance, A_eq=np.vstack([apart, total]), b_eq=np.append(np.zeros(len(apart)), 1), method="highs")
     p = exact.x
     if not exact.success:
-        # Unknowns: p, then the highest and the lowest expected credit at each depth: low_k <= earned_jk @ p <= high_k.
+        # The unknowns are p and, for each depth, bounds of the expected credits: low_k <= earned_jk @ p <= high_k.
         rows = earned.reshape(-1, n_lists)  # one row for each ranker and depth, ranker by ranker
         depth = np.tile(np.eye(length), (len(earned), 1))
         none = np.zeros_like(depth)

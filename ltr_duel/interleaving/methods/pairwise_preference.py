@@ -1,15 +1,15 @@
-"""Pairwise preference multileave: clicks become preferences between documents, weighted to remove position bias.
+"""Pairwise preference multileave: clicks say which documents are better, with weights that remove position bias.
 
 At position i = 0, 1, ... the list shows a document that is drawn uniformly from the candidates. The candidates are the
-documents that are in the top i + 1 of at least one ranker and are not yet shown. A clicked document is preferred to
-every unclicked document down to the position after the last click. A preference counts only if each of its two
-documents could have been drawn at the other document's position. The weight of a preference is the inverse of the
-probability that its two documents satisfy this condition. A ranker's score is the total weight of the preferences with
-which it agrees. (The authors also divide scores by the number of counted preferences. This number is the same for all
-rankers, so the winners are the same.)
+documents that are among the first i + 1 of at least one ranker and are not yet shown. A clicked document is preferred
+to every unclicked document down to the position after the last click.
 
-Oosterhuis, de Rijke. Sensitive and Scalable Online Evaluation with Theoretical Guarantees. CIKM 2017, with the
-preference rule of the authors' code. Under random clicks, all rankers have the same mean score.
+A preference between two documents counts only if each could have been drawn at the position of the other. Let p be the
+probability that this is so; the weight of the preference is 1 / p. The score of a ranker is the total weight of the
+preferences with which it agrees, and the higher score wins. Under random clicks, all rankers have the same mean score.
+
+Oosterhuis, de Rijke. Sensitive and Scalable Online Evaluation with Theoretical Guarantees. CIKM 2017. The rule that
+turns clicks into preferences is that of the authors' code.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class State(NamedTuple):
     listed: MarkVector  # (longest,) 1 for documents that have been candidates; all zero between calls
     candidates: IntVector  # (rankers * top,) documents that may be shown next, followed by documents already shown
     choices: IntVector  # (top,) number of candidates at each position
-    highest: IntVector  # (top,) smallest 0-based rank that any ranker gives to each shown document, at most `length`
+    highest: IntVector  # (top,) best rank, from 0, that any ranker gives to each shown document; at most `length`
     clicked: MarkVector  # (top,) 1 for clicked positions
     scores: FloatVector  # (rankers,)
 
@@ -53,9 +53,9 @@ def init(size: Size, params: components.NoParams, outcome: str) -> State:
 
 @kernel
 def add_candidates(state: State, lists: Lists, column: int, slate: IntVector, size: int, left: int, total: int) -> int:
-    """Add the rankers' documents of a column of the orders; return the number of all candidates so far.
+    """Add the document of each ranker in a column of the orders; return the number of all candidates so far.
 
-    ``candidates[:left]`` are not yet shown, ``candidates[left:total]`` are shown; new candidates move these up.
+    ``candidates[:left]`` are not yet shown, and ``candidates[left:total]`` are shown.
     """
     for a in range(size):
         document = lists.order[slate[a], column]
@@ -70,7 +70,7 @@ def add_candidates(state: State, lists: Lists, column: int, slate: IntVector, si
 
 @kernel
 def clear_candidates(state: State, total: int) -> None:
-    """Forget all candidates."""
+    """Unmark all candidates, for the next call."""
     for m in range(total):
         state.listed[state.candidates[m]] = 0
 
@@ -96,7 +96,7 @@ def credit_slate(
     state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, length: int, n_clicks: int,
     won: SignMatrix,
 ) -> None:  # fmt: skip
-    """Compare the weights of the preferences with which the rankers agree."""
+    """Compare the rankers by the total weight of the preferences with which they agree."""
     start, total = lists.query_ptr[query], 0
     depth = min(length, page.clicks[n_clicks - 1] + 2)  # down to the position after the last click
     for i in range(depth):
@@ -124,7 +124,7 @@ def credit_slate(
 def add_preference(
     state: State, lists: Lists, start: int, slate: IntVector, size: int, page: Shown, x: int, y: int
 ) -> None:
-    """Add the weight of preferring the document at the clicked position x to the document at y, if this counts."""
+    """If the preference of the clicked position x over position y counts, add its weight to the rankers that agree."""
     low, high = min(state.highest[x], state.highest[y]), max(state.highest[x], state.highest[y])
     if state.clicked[y] == 1 or min(x, y) < high:
         return

@@ -1,24 +1,25 @@
-"""Probabilistic interleave and multileave, with credit marginalised exactly over the possible contributors.
+"""Probabilistic interleave and multileave: each position shows a document that a random ranker draws.
 
-Each ranker is a softmax distribution over its documents: rank r has weight r^-tau (tau = 3). At each position of the
-list, one ranker, the contributor, is chosen uniformly, and a document is drawn from the contributor's distribution over
-the documents that are not yet shown. Let P_kj be the probability with which ranker j draws the document at position k.
-Given the list, the contributors are independent of each other and of the clicks, and ranker j contributed position k
-with probability q_kj = P_kj / sum_i P_ki. A ranker owns the clicks on its documents. Their number is a sum of
-independent Bernoulli variables, and a dynamic programme computes its distribution, or that of a difference of two.
+At each position, a ranker is chosen uniformly: the contributor. It draws one of the documents that are not yet shown,
+with a probability proportional to r^-tau for the document at rank r (tau = 3). The contributor owns the clicks on the
+document. The ranker that owns more clicks wins, but any ranker could have contributed a document. Most outcome rules
+therefore average over all contributors that are possible given the list. This average is computed exactly.
 
-Hofmann, Whiteson, de Rijke. A Probabilistic Method for Inferring Preferences from Clicks. CIKM 2011; for many
-rankers Schuth et al. Probabilistic Multileave for Online Retrieval Evaluation. SIGIR 2015 (positions are independent).
+There are four outcome rules for pairs; the first is the default. P1 and P2 are the probabilities, given the list and
+the clicks, that the first and the second ranker own more clicks. Sets have only ``sampled`` and ``marginal_sign``.
 
-Rules for pairs, the default first; P1 (P2): posterior probability that the first (second) ranker owns more clicks.
+- ``marginal_bernoulli``: the first ranker wins with probability (1 + P1 - P2) / 2, otherwise the second wins.
+- ``marginal_sign``: the first ranker wins if P1 > P2, and equal probabilities tie. Published baselines used this rule.
+  Even the smallest lead is a win, so its matrices differ from those of other rules; random clicks favour some rankers.
+- ``sampled``: the ranker that owns more clicks wins, given the contributors that were drawn.
+- ``expectation``: the outcome is P1 - P2. It has the same mean as under ``sampled``, with less variance.
 
-- ``marginal_bernoulli``: a coin of the list decides; the first ranker wins with probability (1 + P1 - P2) / 2.
-- ``marginal_sign``: the first ranker wins if P1 > P2; equal probabilities tie. Published baselines used this rule. It
-  turns even the smallest lead into a win, and favours some rankers under random clicks.
-- ``sampled``: the ranker that owns more clicks under the actually drawn contributors wins.
-- ``expectation``: the outcome is P1 - P2; it has the same mean as ``sampled``, with less variance.
+Let P_kj be the probability with which ranker j draws the document at position k. Given the list, j contributed it with
+probability P_kj / sum_i P_ki, independently of other positions and of the clicks. The number of clicks that a ranker
+owns is thus a sum of independent coins, and a dynamic programme computes its distribution.
 
-Never mix ``marginal_sign`` and ``sampled``, whose matrices differ. Sets have these two rules only.
+Hofmann, Whiteson, de Rijke. A Probabilistic Method for Inferring Preferences from Clicks. CIKM 2011. For many rankers:
+Schuth et al. Probabilistic Multileave for Online Retrieval Evaluation. SIGIR 2015.
 """
 
 from __future__ import annotations
@@ -54,9 +55,9 @@ _EQUAL = 1e-12  # smaller differences between posteriors are rounding errors, an
 
 
 class Params(NamedTuple):
-    """Decay of the softmax over ranks."""
+    """Parameters of probabilistic interleave."""
 
-    tau: float = 3.0
+    tau: float = 3.0  # how fast the probability of a document falls with its rank r: as r^-tau
 
 
 class State(NamedTuple):
@@ -67,7 +68,7 @@ class State(NamedTuple):
     weight: FloatVector  # (longest + 1 + AT_ONCE,) weight[r] = r^-tau, or 0 if r > longest; weight[0] unused
     tail: FloatVector  # (longest + 1 + AT_ONCE,) tail[r] = weight[r] + weight[r + 1] + ...
     used: MarkVector  # (longest,) scratch: 1 for documents already shown; all zero between calls
-    free: IntVector  # (rankers,) scratch: a rank before which all documents are shown, or the number of owned clicks
+    free: IntVector  # (rankers,) scratch: a rank above which all documents are shown, or the number of owned clicks
     ranks: IntVector  # (top,) scratch: ranks that one ranker gives to the shown documents
     source: FloatMatrix  # (top, rankers) scratch: Pr(the ranker contributed click c)
     owned: FloatVector  # (2 top + 3,) scratch: distribution of one ranker's owned clicks, or of two rankers' difference
@@ -102,9 +103,10 @@ def init(size: Size, params: Params, outcome: str) -> State:
 def draw_document(
     state: State, lists: Lists, ranker: int, place: int, start: int, documents: int, u: float, rng: Generator
 ) -> int:
-    """Draw, from a ranker's softmax, a document that is not yet shown; ``u`` in [0, 1) determines the first draw.
+    """Draw a document that is not yet shown from the distribution of a ranker.
 
-    A shown document is drawn again. That of the first free rank is not shown: it has about ``2 / free`` of the weight.
+    The random number ``u`` in [0, 1) determines the first draw. If its document is shown already, the draw is repeated.
+    Draws begin at the first rank whose document is not shown, so that a few draws are enough.
     """
     free = state.free[place]
     while state.used[lists.order[ranker, start + free - 1]] == 1:
@@ -162,7 +164,7 @@ def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, p
 def draw_mirrored(
     state: State, lists: Lists, query: int, first: int, second: int, page: Shown, uniforms: FloatVector, rng: Generator
 ) -> int:
-    """Draw a list; ``first`` contributes a document if its number u is below 1/2, and 2u mod 1 selects the document."""
+    """Draw a list from given numbers u: ``first`` contributes if u < 1/2, and 2u mod 1 selects the document."""
     start = lists.query_ptr[query]
     documents = lists.query_ptr[query + 1] - start
     length = min(state.top, documents)
@@ -182,11 +184,11 @@ def draw_mirrored(
 def trace_clicks(
     state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, n_clicks: int
 ) -> None:
-    """Write Pr(ranker a contributed click c | list) into ``state.source[c, a]``.
+    """Write into ``state.source[c, a]`` the probability, given the list, that ranker a contributed click c.
 
-    At the last click, a ranker's remaining weight is that of all ranks from its first free rank on, minus that of later
-    ranks whose documents are shown higher. From there up to the first click, the weight of each document is added,
-    because subtracting on the way down would cancel steep weights.
+    This needs the total weight of the documents that were not yet shown at the click. It is computed for the last click
+    first; on the way up, the weight of each shown document is added. Starting at the top and subtracting would lose
+    digits, because the first weights are much larger than the others.
     """
     start = lists.query_ptr[query]
     end = state.tail[lists.query_ptr[query + 1] - start + 1]
@@ -220,7 +222,7 @@ def trace_clicks(
 
 @kernel
 def first_left(above: int, ranks: IntVector, places: int) -> int:
-    """Return the first rank not in ``ranks[:places]``; ``above`` is a bit mask of the ranks up to _BITS."""
+    """Return the first rank that is not in ``ranks[:places]``; ``above`` has a bit for each of these ranks to _BITS."""
     free = trailing_zeros(~above) + 1
     m = 0
     while free > _BITS and m < places:
@@ -232,7 +234,7 @@ def first_left(above: int, ranks: IntVector, places: int) -> int:
 
 @kernel
 def lead_of_two(state: State, n_clicks: int) -> float:
-    """Return Pr(first ranker owns more clicks) - Pr(second owns more), for lists of only these two rankers."""
+    """Return P1 - P2 for a pair: the probability that the first owns more clicks, minus that of the second."""
     state.owned[0] = 1.0
     for c in range(n_clicks):
         q = state.source[c, 0]
@@ -248,7 +250,7 @@ def lead_of_two(state: State, n_clicks: int) -> float:
 
 @jit.outlined
 def lead_among_many(state: State, a: int, b: int, n_clicks: int) -> float:
-    """Return Pr(ranker a owns more clicks than ranker b) - Pr(a owns fewer), for lists of two or more rankers."""
+    """Return the probability that a owns more clicks than b, minus the probability that it owns fewer, in a set."""
     middle = n_clicks + 1  # owned[middle + d] = Pr(difference d)
     state.owned[middle] = 1.0
     for c in range(n_clicks):
@@ -270,7 +272,7 @@ def lead_among_many(state: State, a: int, b: int, n_clicks: int) -> float:
 
 @jit.outlined
 def add_click(source: FloatVector, least: FloatVector, most: FloatVector) -> None:
-    """Update, for one more click, Pr(at least one click is owned) and the expected number of owned clicks."""
+    """Update two numbers for one more click: Pr(a ranker owns a click), and the expected number of owned clicks."""
     for a in range(source.shape[0]):
         least[a] += (1.0 - least[a]) * source[a]
         most[a] += source[a]
@@ -278,7 +280,7 @@ def add_click(source: FloatVector, least: FloatVector, most: FloatVector) -> Non
 
 @jit.outlined
 def compare_bounds(mine_least: float, mine_most: float, least: FloatVector, most: FloatVector, won: SignVector) -> None:
-    """Write the winners that the bounds decide, and 0 for undecided pairs."""
+    """Write the winners of the pairs that the bounds decide, and 0 for all other pairs."""
     for b in range(won.shape[0]):
         won[b] = int(mine_least > most[b] + 2 * _EQUAL) - int(mine_most + 2 * _EQUAL < least[b])
 
@@ -286,7 +288,7 @@ def compare_bounds(mine_least: float, mine_most: float, least: FloatVector, most
 def credit_pair(
     state: State, lists: Lists, query: int, first: int, second: int, page: Shown, length: int, n_clicks: int
 ) -> float:
-    """Apply the outcome rule to the owned clicks."""
+    """Decide who won by the outcome rule."""
     if state.rule == _SAMPLED:
         return owned_lead(page, n_clicks)
     state.pair[0] = first
@@ -304,11 +306,11 @@ def credit_slate(
     state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, length: int, n_clicks: int,
     won: SignMatrix,
 ) -> None:  # fmt: skip
-    """Apply ``sampled`` or ``marginal_sign`` to each pair of rankers.
+    """Decide who won in each pair of rankers by ``sampled`` or ``marginal_sign``.
 
-    For ``marginal_sign``, let M and N be the numbers of clicks that a and b own, and let ``[x]`` be 1 if x is true,
-    otherwise 0. Then ``sign(M - N)`` is at least ``[M > 0] - N`` and at most ``M - [N > 0]``. The means of these bounds
-    decide nearly all pairs: 95 to 99% with 100 random rankers.
+    For ``marginal_sign``, bounds that are fast to compute decide nearly all pairs. Let M and N be the numbers of clicks
+    that a and b own, and let ``[x]`` be 1 if x is true, otherwise 0. Then ``sign(M - N)`` is at least ``[M > 0] - N``
+    and at most ``M - [N > 0]``. The mean of a bound needs no distribution of M - N.
     """
     if state.rule != _SIGN:
         return compare_owned(state.free, size, page, n_clicks, won)
@@ -328,7 +330,7 @@ def credit_slate(
 def find_contributors(
     state: State, lists: Lists, query: int, first: int, second: int, page: Shown, n_clicks: int, q: FloatVector
 ) -> None:
-    """Trace all clicks at once, because the contributor of a document does not depend on clicks."""
+    """Write the probability that ``first`` contributed each clicked document."""
     state.pair[0] = first
     state.pair[1] = second
     trace_clicks(state, lists, query, state.pair, 2, page, n_clicks)

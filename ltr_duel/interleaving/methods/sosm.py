@@ -1,15 +1,13 @@
-"""SOSM: sample-only scored multileaving.
+"""SOSM (sample-only scored multileaving): every ranker gets credit, even if it contributed no document to the list.
 
-The list is built as in team-draft multileave, but the credit ignores which ranker contributed a document. Each ranker
-ranks only the shown documents, with ranks rho = 1..length. Its score is the sum of rho^-tau over the clicked documents
-(tau = 3). The higher score wins; equal scores tie. So each impression scores all rankers, including rankers that
-contributed no document.
+The list is built as in team-draft multileave. For the credit, each ranker orders only the shown documents, which gives
+them ranks rho = 1, 2, ... Its score is the sum of rho^-tau over the clicked documents (tau = 3). The higher score wins,
+and equal scores tie. Random clicks may favour some rankers: see docs/methods.md.
 
-Brost, Cox, Seldin, Lioma. An Improved Multileaving Algorithm for Online Ranker Evaluation. SIGIR 2016
-(arXiv 1608.00788). In general, the method is unfair under random clicks: see docs/methods.md.
+Scores are integers, so that equal scores are exactly equal. For tau = 3, rho^-3 is multiplied by lcm(1..top)^3, which
+fits into int64 up to top = 15. For longer lists and fractional exponents, rho^-tau is rounded.
 
-Scores are integers, so that ties are exact: rho^-3 is multiplied by lcm(1..top)^3, which fits into int64 up to
-top = 15. For longer lists and fractional exponents, rho^-tau is rounded to a multiple of top / 2^62.
+Brost, Cox, Seldin, Lioma. An Improved Multileaving Algorithm for Online Ranker Evaluation. SIGIR 2016.
 """
 
 from __future__ import annotations
@@ -41,13 +39,13 @@ class State(NamedTuple):
     top: int
     points: IntVector  # (top + 1,) points[rho], proportional to rho^-tau; points[0] unused
     draft: Draft
-    room: int  # length of a row of `ranks`: top, rounded up to whole vectors
+    room: int  # length of a row of `ranks`: top, rounded up to a multiple of SMALL_AT_ONCE
     ranks: SmallIntVector  # (rankers * room,) scratch: the ranks that each ranker gives to the shown documents
     scores: IntVector  # (rankers,) scratch
 
 
 def points_by_rank(top: int, tau: float) -> IntVector:
-    """Return integers proportional to rho^-tau for rho = 1..top, shape (top + 1,); the first integer is unused."""
+    """Return integers proportional to rho^-tau at index rho = 1..top, shape (top + 1,)."""
     if tau == int(tau):
         scale = math.lcm(*range(1, top + 1)) ** int(tau)
         if scale * top <= _LARGEST:
@@ -95,7 +93,7 @@ def credit_slate(
     state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, length: int, n_clicks: int,
     won: SignMatrix,
 ) -> None:  # fmt: skip
-    """Compare the scores."""
+    """Compare the scores of the rankers."""
     score_slate(state, lists, query, slate, size, page, length, n_clicks)
     rank_scores(state.scores, size, won)
 

@@ -1,16 +1,14 @@
-"""Team draft: rankers take turns, in a new random order each round, to add their best document not yet shown.
+"""Team draft: rankers take turns to add their best document that is not yet shown, in a new random order each round.
 
-The ranker that added a document owns the clicks on it; the ranker that owns more clicks wins. A pair is treated as a
-slate of two rankers. The method is fair under random clicks: at each position below the common prefix, all rankers are
-equally likely to be the owner. (A given document has no such symmetry: if only one ranker ranks the document highly,
-this ranker always owns it.)
+The ranker that added a document owns the clicks on it, and the ranker that owns more clicks wins. The method is fair
+under random clicks, because each ranker is equally likely to own the document at a position. If there are many more
+rankers than positions, most rankers own no document.
 
-Radlinski, Kurup, Joachims. How Does Clickthrough Data Reflect Retrieval Quality? CIKM 2008; for many rankers Schuth,
+If all rankings begin with the same documents, this common prefix is shown first and has no owner, as in the public
+implementations. With ``prefix_credit=1``, rankers also take turns for these documents, as in the original paper.
+
+Radlinski, Kurup, Joachims. How Does Clickthrough Data Reflect Retrieval Quality? CIKM 2008. For many rankers: Schuth,
 Sietsma, Whiteson, Lefortier, de Rijke. Multileaved Comparisons for Fast Online Evaluation. CIKM 2014.
-
-The common prefix of all rankings is shown first and has no owner, as in the public implementations. With
-``prefix_credit=1``, rankers also take turns to add the documents of the common prefix, as in the original paper. If
-there are many more rankers than positions, most rankers own no document.
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ from ltr_duel.interleaving.registration import register
 class Params(NamedTuple):
     """Parameters of team draft."""
 
-    prefix_credit: int = 0  # 1: draft the common prefix too
+    prefix_credit: int = 0  # 1: rankers take turns for the documents of the common prefix, too
 
 
 class Draft(NamedTuple):
@@ -38,7 +36,7 @@ class Draft(NamedTuple):
     prefix_credit: int
     used: MarkVector  # (longest,) 1 for documents already shown; all zero between calls
     turns: IntVector  # (rankers,) positions of rankers in the slate, in the order of their turns
-    reached: IntVector  # (rankers,) search depth in the order of each ranker of the slate
+    reached: IntVector  # (rankers,) for each ranker, a position in its order above which all documents are shown
 
 
 class State(NamedTuple):
@@ -75,7 +73,7 @@ def draft_list(draft: Draft, lists: Lists, query: int, slate: IntVector, size: i
         draft.reached[a] = k
     turn = 0
     while k < length:
-        other = turn + random_below(size - turn, rng)  # one step of a shuffle; turns that are not used are not sampled
+        other = turn + random_below(size - turn, rng)  # one step of a shuffle, because the list may end in this round
         place = draft.turns[other]
         draft.turns[other] = draft.turns[turn]
         draft.turns[turn] = place
@@ -167,7 +165,7 @@ def rank_scores(scores: IntVector, size: int, won: SignMatrix) -> None:
 
 @kernel
 def compare_scores(score: int, scores: IntVector, won: SignVector) -> None:
-    """Compare one score with other scores; a separate function, so that the compiler vectorises it."""
+    """Compare one score with other scores. As a separate function, this loop becomes vector instructions."""
     for b in range(won.shape[0]):
         won[b] = int(score > scores[b]) - int(score < scores[b])
 

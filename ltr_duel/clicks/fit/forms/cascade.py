@@ -1,4 +1,4 @@
-"""The cascade model: users read until their first click, which ends the session.
+"""The cascade model: users read from the top until their first click, which ends the session.
 
 Craswell, Zoeter, Taylor, Ramsey. An Experimental Comparison of Click Position-Bias Models. WSDM 2008.
 """
@@ -13,12 +13,12 @@ class Model(Parameters):
 
 
 def step(model: Model, item: int, k: int, last: int) -> tuple[float, float, float, float]:
-    """No rank below a click is reached."""
+    """Users go on after each document without a click, and stop after a click."""
     return model.theta[item], 1.0, 0.0, 1.0
 
 
 def entries(model: Model, rank: Rank, out: Entries, count: int) -> int:
-    """Attraction is the only parameter."""
+    """Write nothing, because attraction is the only parameter."""
     return count
 
 

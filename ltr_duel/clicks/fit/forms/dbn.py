@@ -1,4 +1,4 @@
-"""DBN: a click satisfies the user with a probability of the item; unsatisfied users go on with a constant probability.
+"""The dynamic Bayesian network model (DBN): a click may satisfy the user; other users go on with some probability.
 
 Chapelle, Zhang. A Dynamic Bayesian Network Click Model for Web Search Ranking. WWW 2009.
 """
@@ -13,13 +13,13 @@ class Model(Parameters):
 
 
 def step(model: Model, item: int, k: int, last: int) -> tuple[float, float, float, float]:
-    """Users stop if a click satisfies them, or with probability 1 - going on."""
+    """Users stop if a click satisfies them; otherwise they go on with a constant probability."""
     going_on = model.theta[2 * model.items]
     return model.theta[item], 1.0, going_on * (1.0 - model.theta[model.items + item]), going_on
 
 
 def entries(model: Model, rank: Rank, out: Entries, count: int) -> int:
-    """A click satisfied or not; users who were not satisfied went on or not."""
+    """Write whether a click satisfied the user, and whether a user who was not satisfied went on."""
     if rank.ends:
         return count
     going_on = 2 * model.items

@@ -1,4 +1,4 @@
-"""PBM: whether a document is noticed depends on its rank only.
+"""The position-based model (PBM): whether a document is noticed depends only on its rank.
 
 Craswell, Zoeter, Taylor, Ramsey. An Experimental Comparison of Click Position-Bias Models. WSDM 2008.
 """
@@ -18,7 +18,7 @@ def step(model: Model, item: int, k: int, last: int) -> tuple[float, float, floa
 
 
 def entries(model: Model, rank: Rank, out: Entries, count: int) -> int:
-    """A document was noticed or not."""
+    """Write whether the document was noticed."""
     return enter(out, count, model.items + rank.k, rank.noticed, rank.reached)
 
 

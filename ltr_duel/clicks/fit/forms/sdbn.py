@@ -1,4 +1,4 @@
-"""Simplified DBN: the user goes on until a click satisfies; every document that is reached is noticed.
+"""Simplified DBN: users read from the top, notice every document, and go on until a click satisfies them.
 
 Chapelle, Zhang. A Dynamic Bayesian Network Click Model for Web Search Ranking. WWW 2009.
 """
@@ -18,7 +18,7 @@ def step(model: Model, item: int, k: int, last: int) -> tuple[float, float, floa
 
 
 def entries(model: Model, rank: Rank, out: Entries, count: int) -> int:
-    """A click satisfied or not."""
+    """Write whether a click satisfied the user."""
     if rank.ends or not rank.clicked:
         return count
     return enter(out, count, model.items + rank.item, 1.0 - rank.went_on, 1.0)

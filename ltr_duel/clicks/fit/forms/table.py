@@ -1,4 +1,4 @@
-"""The click model of simulations (`ltr_duel.clicks.ClickModel`): simplified DBN with attention by rank."""
+"""The model that simulations use (`ltr_duel.clicks.ClickModel`): a simplified DBN with an attention for each rank."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ class Model(Parameters):
 
 
 def step(model: Model, item: int, k: int, last: int) -> tuple[float, float, float, float]:
-    """Users stop only if a click satisfies them, and may overlook documents."""
+    """Users stop only if a click satisfies them, and they may overlook a document."""
     theta, items = model.theta, model.items
     return theta[item], theta[2 * items + k], 1.0 - theta[items + item], 1.0
 
 
 def entries(model: Model, rank: Rank, out: Entries, count: int) -> int:
-    """A document was noticed or not; a click satisfied or not."""
+    """Write whether the document was noticed, and whether a click satisfied the user."""
     count = enter(out, count, 2 * model.items + rank.k, rank.noticed, rank.reached)
     if rank.ends or not rank.clicked:
         return count

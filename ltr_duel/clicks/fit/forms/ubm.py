@@ -1,4 +1,4 @@
-"""UBM: whether a document is noticed depends on its rank and on the rank of the click above.
+"""The user browsing model (UBM): noticing a document depends on its rank and on the rank of the last click above it.
 
 Dupret, Piwowarski. A User Browsing Model to Predict Search Engine Click Data from Past Observations. SIGIR 2008.
 """
@@ -10,12 +10,12 @@ from ltr_duel.core import kernel
 
 
 class Model(Parameters):
-    """Attraction of each item, attention of each rank after each rank of the click above."""
+    """Attraction of each item; attention of each rank, for each rank of the last click above it."""
 
 
 @kernel
 def attention(items: int, ranks: int, k: int, last: int) -> int:
-    """Return the parameter; without a click above, the last rank stands for it, because no click can be there."""
+    """Return the index of the parameter; if there is no click above, the last rank is used, where none can be."""
     return items + k * ranks + (last if last >= 0 else ranks - 1)
 
 
@@ -25,7 +25,7 @@ def step(model: Model, item: int, k: int, last: int) -> tuple[float, float, floa
 
 
 def entries(model: Model, rank: Rank, out: Entries, count: int) -> int:
-    """A document was noticed or not."""
+    """Write whether the document was noticed."""
     return enter(out, count, attention(model.items, model.ranks, rank.k, rank.last), rank.noticed, rank.reached)
 
 

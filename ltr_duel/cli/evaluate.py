@@ -71,7 +71,6 @@ def command(
 
 
 def _texts(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table of `evaluate_rankers` as strings."""
     import pandas as pd
 
     baseline = ["baseline"] if "baseline" in table else []

@@ -105,7 +105,6 @@ class StudyResults:
         self.notes = [*filter(None, [COINS_NOTE * coins, *late]), *damaged]
 
     def __iter__(self) -> Iterator[tuple[Condition, Results]]:
-        """Yield each condition that has finished runs, with its results."""
         for condition in self.conditions:
             if self._finished(condition.problem, condition.horizon):
                 yield condition, self.results(condition.problem, condition.horizon)
@@ -207,7 +206,6 @@ class StudyResults:
         return self._problems[problem]
 
     def _finished(self, problem: str, horizon: int) -> list[_Finished]:
-        """Return the groups of a condition that have finished runs."""
         wanted = (problem, horizon)
         return [done for done in self._groups if (done.problem["name"], done.group.horizon) == wanted]
 

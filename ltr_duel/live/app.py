@@ -170,8 +170,6 @@ class Guard:
 
 
 class _Service:
-    """The routes."""
-
     def __init__(self, experiment: Experiment, keys: Keys, largest_body: int) -> None:
         self._experiment, self._keys, self._largest_body = experiment, keys, largest_body
         self._commits = GroupCommit(experiment)
@@ -300,7 +298,6 @@ def make_app(
 
 
 def _refuse(request: Request, error: Exception) -> Response:
-    """Return the answer to a request that caused an error."""
     if isinstance(error, HTTPException):
         return _error(error.status_code, error.detail, error.headers or {})
     if isinstance(error, StoreError):

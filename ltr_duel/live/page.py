@@ -49,7 +49,6 @@ def experiment_page(state: LiveState) -> str:
 
 
 def _lines(state: LiveState) -> list[str]:
-    """Return sentences about the leading ranker."""
     if not state.compared:
         return []
     chance = float(state.probability[state.rankers.index(state.leader)])
@@ -101,7 +100,6 @@ def _to_go(state: LiveState) -> str:
 
 
 def _use(control: Control) -> tuple[str, str]:
-    """Return the time of a use of a control, and what it did."""
     share = "" if control.share is None else f"{control.share:g}"
     holdback = "" if control.holdback is None else f"holdback {control.holdback:g}"
     words = control.action, control.ranker, share, holdback, f"({control.who})" if control.who else ""

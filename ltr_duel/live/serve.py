@@ -124,7 +124,6 @@ def _server(app: Any, service: ServiceSettings) -> uvicorn.Config:
 
 
 def _listening(service: ServiceSettings) -> socket.socket:
-    """Return a socket that listens at the address of the service."""
     address = "127.0.0.1" if service.host == "localhost" else service.host
     listener = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
     try:

@@ -238,7 +238,6 @@ def _matrix(size: int, upper: NDArray[Any], lower: NDArray[Any]) -> NDArray[Any]
 
 
 def _plain(value: Any) -> Any:
-    """Convert a value into a form that JSON can represent."""
     if isinstance(value, np.ndarray):
         return _plain(value.tolist())
     if hasattr(value, "_asdict"):

@@ -176,7 +176,6 @@ def _grid(panels: int, *, rows: int = 1, columns: int = 3, height: float = 3.0) 
 
 
 def _head(ax: Axes, panel: _Panel) -> None:
-    """Write a panel's title, and below it the remark and the source of the numbers."""
     below = "; ".join(filter(None, (panel.remark, " and ".join(map(str, panel.rows[col.SOURCE].unique())))))
     ax.set_title(_safe("\n".join(textwrap.wrap(panel.title, 44))), loc="left", fontsize=9, pad=17)
     ax.annotate(
@@ -218,7 +217,6 @@ def _outer_labels(axes: Any, panels: int) -> None:
 
 
 def _same_ordinate(axes: Sequence[Axes]) -> None:
-    """Give these axes the same limits of y, so that nothing is cut off."""
     limits = [ax.get_ylim() for ax in axes]
     for ax in axes:
         ax.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))

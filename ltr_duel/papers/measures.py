@@ -205,7 +205,6 @@ def distortion(
 
 
 def _of_queries(rankings: Rankings, picks: IntVector) -> Rankings:
-    """Return the rankings of the picked queries; a query may be picked more than once."""
     ptr = rankings.query_ptr
     rows = np.concatenate([np.arange(ptr[query], ptr[query + 1]) for query in picks])
     return replace(

@@ -161,7 +161,6 @@ def _joined(verdicts: Sequence[str]) -> str:
 
 
 def _range(check: Check) -> str:
-    """Return in brackets the range in which the statement is true."""
     low, high = f"{check.low:g}", f"{check.high:g}"
     if math.isinf(check.low):
         return "" if math.isinf(check.high) else f" [at most {high}]"

@@ -80,7 +80,7 @@ class StudyResults:
         self._store = Store(folder)
         self._store.require()
         chosen, self._index = _chosen(self._store, studies), Index(self._store)
-        self._problems: dict[str, dict[str, Any]] = {}  # by name; from the first study that contains the problem
+        self._problems: dict[str, dict[str, Any]] = {}  # by name, as the first study describes them
         groups: dict[str, _Finished] = {}
         conditions: dict[tuple[str, int], Condition] = {}
         for study in chosen:

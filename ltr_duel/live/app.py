@@ -278,7 +278,7 @@ class _Service:
                 counted = await asyncio.to_thread(self._experiment.learn_some)
             except StoreError as error:  # it is tried again
                 self._commits.warn(error)
-            except Exception:  # otherwise the policy would never learn again
+            except Exception:  # without this, the policy would never learn again
                 LOG.exception("the pages whose window is over cannot be counted")
             await asyncio.sleep(_REST if counted else _EVERY)
 

@@ -78,7 +78,7 @@ class Experiment:
 
     def __init__(self, store: Store, settings: Settings, keys: Keys, clock: Callable[[], float]) -> None:
         self.settings, self._store, self._keys, self._clock = settings, store, keys, clock
-        self._lock, self._planning = threading.RLock(), threading.RLock()  # the second is taken first
+        self._lock, self._planning = threading.RLock(), threading.RLock()  # take the second before the first
         latest = store.rows("SELECT time FROM exposures ORDER BY n DESC LIMIT 1")
         self._latest = max([store.meta("clock"), *(row[0] for row in latest)])
         self._begin()
@@ -287,7 +287,7 @@ class Experiment:
     def control(
         self, action: str, ranker: str = "", *, share: float | None = None, holdback: float | None = None, who: str = ""
     ) -> Controls:
-        """Use a control of the experiment.
+        """Use a control, for example to pause or to end the experiment.
 
         Parameters
         ----------
@@ -328,7 +328,7 @@ class Experiment:
             self._take_controls()
 
     def _take_controls(self) -> None:
-        """Read the controls; a dropped ranker leaves the plan when `learn` is called."""
+        """Read the controls. A dropped ranker stays in the plan until `learn` makes the next plan."""
         self.used = controls_in(self._store.db)
         self.controls = fold(self.used, self.settings)
         self.plan = self._controlled(self.plan)
@@ -343,7 +343,7 @@ class Experiment:
             self._look()
             ahead = self._latest - self._clock()
             parts = Counts.read(self._store), self.controls, self.used, self.plan, len(self._untold), ahead
-        return state_of(self.settings, *parts)  # searches do not wait for it
+        return state_of(self.settings, *parts)  # without the lock, so that searches need not wait
 
     def _now(self) -> float:
         self._latest = max(self._latest, self._clock())

@@ -67,7 +67,7 @@ class Planner:
         return all(len(arms) == 1 for arms in self._sets)
 
     def learn(self, outcomes: Sequence[Outcome]) -> None:
-        """Tell the policy the outcomes of a batch, in the order of display, and let it choose the next plan's sets.
+        """Tell the policy outcomes, in the order of display, and let it choose the sets of the next plan.
 
         A page of a single ranker counts as a step of the policy without signs. For a policy that compares pairs, it is
         a comparison of the ranker with itself.
@@ -82,8 +82,8 @@ class Planner:
     def single_steps(self, outcomes: int) -> list[Outcome]:
         """Estimate how many pages of single rankers were shown, because a log does not contain them.
 
-        The estimate follows from the plan and the number of ``outcomes`` in the log. It is the number of the policy's
-        choices if the plan shows only single rankers.
+        The estimate follows from the plan and the number of ``outcomes`` in the log. If the plan shows only single
+        rankers, the estimate is the number of the policy's choices.
         """
         alone = {arms: count for arms, count in self._sets.items() if len(arms) == 1}
         compared, steps = self._sets.total() - sum(alone.values()), list[Outcome]()

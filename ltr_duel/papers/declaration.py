@@ -86,17 +86,17 @@ class Problem(_Settings):
 
 
 def corpus(name: str, *sources: Source, optional: bool = False, quick: Keys = _NONE, **settings: Any) -> Problem:
-    """Declare the rankers of a corpus."""
+    """Declare a problem: the rankers of a corpus."""
     return Problem("corpora", sources, optional, settings={"name": name, **settings}, quick=quick)
 
 
 def matrix(*sources: Source, optional: bool = False, quick: Keys = _NONE, **settings: Any) -> Problem:
-    """Declare preference matrices that are published, written in the file, or members of a family."""
+    """Declare problems: preference matrices that are published, written in the file, or members of a family."""
     return Problem("matrices", sources, optional, settings=settings, quick=quick)
 
 
 def utilities(*sources: Source, quick: Keys = _NONE, **settings: Any) -> Problem:
-    """Declare arms with random utilities."""
+    """Declare a problem: arms with random utilities."""
     return Problem("utilities", sources, settings=settings, quick=quick)
 
 
@@ -112,7 +112,7 @@ class Study(_Settings):
 def study(
     policies: Sequence[str], *problems: Problem, quick: Keys = _NONE, in_quick: bool = True, **settings: Any
 ) -> Study:
-    """Declare an experiment."""
+    """Declare an experiment, which runs policies on problems."""
     return Study(policies, problems, in_quick, settings=settings, quick=quick)
 
 

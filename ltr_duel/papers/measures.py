@@ -57,10 +57,10 @@ def arxiv_properties(*, entry: Mapping[str, Any], jobs: int) -> pd.DataFrame:
 def subset_shares(*, entry: Mapping[str, Any], jobs: int, subsets: int, seed: int = 0) -> pd.DataFrame:
     """Return how many sets of each size have a Condorcet winner, and how many a total order (RUCB, section 8.1).
 
-    Because a published matrix is an estimate, its noise hides winners and total orders. ``low`` and ``high`` therefore
-    tell which shares are possible for the true matrix. For ``high``, a set has no winner only if each of its rankers
-    surely loses to another, and no total order only if sure wins form a cycle; with 95 % confidence, all sure wins are
-    right. For winners, ``low`` is the 2.5 % quantile over matrices drawn around the published one; for orders, it is 0.
+    A published matrix is an estimate. ``low`` and ``high`` tell which shares are possible for the true matrix. A win is
+    sure if it is beyond noise; with 95 % confidence, all sure wins are right. For ``high``, a set has no winner only if
+    each of its rankers surely loses to another, and it has no total order only if sure wins form a cycle. ``low`` is 0
+    for total orders; for winners, it is the 2.5 % quantile over matrices drawn around the published one.
 
     ``subsets`` is the number of sampled sets of each size. If there are no more sets, all are used.
     """

@@ -20,7 +20,7 @@ _TEMPLATE = Path(__file__).parent / "templates" / "paper.html"
 
 
 def write_pages(figures: Mapping[str, Figure], reproduced: Mapping[str, Made], out: Path) -> dict[Path, pd.DataFrame]:
-    """Write ``PAPER.html`` and ``PAPER.md`` into the folder ``out`` for each paper with a reproduced figure.
+    """Write ``PAPER.html`` and ``PAPER.md`` for each paper with a reproduced figure, into the folder ``out``.
 
     Returns the table of each page (see `paper_table`), by the path of the page.
     """

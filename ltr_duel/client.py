@@ -1,8 +1,8 @@
-"""A client of `ltr-duel serve` for search pages; it requires only the standard library.
+"""A client with which a search page calls `ltr-duel serve`. It requires only the standard library.
 
-Each call ends within its deadline: a search that is not answered in time gets the incumbent's list. Nothing is sent
-twice. For a moment after a failed call, no call to the same address is sent. The logger ``ltr_duel.client`` reports the
-reason when calls begin to fail. Make a client after a process forks, not before.
+Each call ends within its deadline. If a search is not answered in time, the page shows the incumbent's list. Nothing is
+sent twice. After a failed call, the client pauses: for a moment it sends no call of this kind. When calls begin to
+fail, the logger ``ltr_duel.client`` tells why. If a process forks, make the client after the fork.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from urllib.parse import urlsplit
 __all__ = ["Client", "Shown"]
 
 FALLBACK = "fallback"
-_IDLE = 5.0  # seconds after which a connection is opened anew, because the service or its proxy may be closing it
+_IDLE = 5.0  # seconds; an older connection is replaced, because the service or its proxy may be closing it
 _LOG = logging.getLogger(__name__)
 
 
 class Shown(NamedTuple):
-    """A page to show.
+    """A page to show to the user of a search.
 
     Examples
     --------
@@ -33,37 +33,37 @@ class Shown(NamedTuple):
     ''
     """
 
-    page: tuple[Any, ...]  # document ids, from the top
-    token: str  # for `Client.report`; empty for a page that does not count
-    rankers: tuple[str, ...]  # rankers of the lists on the page
-    served: str  # "experiment"; or why the search is not in the experiment; or "fallback" without a valid answer
-    why: str = ""  # reason for a fallback
+    page: tuple[Any, ...]  # ids of the documents, from the top
+    token: str  # for `Client.report`; empty if the page does not count
+    rankers: tuple[str, ...]  # the rankers whose lists are on the page
+    served: str  # "experiment", or why the search is outside of it, or "fallback" if there was no valid answer
+    why: str = ""  # why there was no valid answer
 
 
 class Client:
-    """A client of a service that `ltr-duel serve` runs. Threads may share a client.
+    """A client of a service that `ltr-duel serve` runs. Several threads may use one client.
 
     Parameters
     ----------
     url : str
-        Address, such as ``http://127.0.0.1:8080`` or ``https://...``; behind a proxy, with the path of the service.
+        The address of the service, such as ``http://127.0.0.1:8080``. Behind a proxy, it includes the service's path.
     incumbent : str
         The ranker whose list is shown if the service does not answer.
     key : str
-        The API key.
+        The API key of the service.
     deadline : float
-        Maximum time of a call, in seconds.
+        The maximum time of a call in seconds, 0.1 by default.
     top : int
-        Number of documents to show from the incumbent's list; use the ``top`` of the experiment.
+        How many documents of the incumbent's list are shown, 10 by default. Use the ``top`` of the experiment.
     pause : float
-        For this number of seconds after a failed call, no other call to the same address is sent.
+        After a failed call, no call of the same kind is sent for this time in seconds, 1 by default.
     threads : int
-        Maximum number of simultaneous requests.
+        The maximum number of requests at the same time, 16 by default.
 
     Raises
     ------
     ValueError
-        If the form of the address is invalid.
+        If the address has an invalid form.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class Client:
         self._headers = {"content-type": "application/json", "authorization": f"Bearer {key}"}
         self._incumbent, self._deadline, self._top, self._pause = incumbent, deadline, top, pause
         self._threads = ThreadPoolExecutor(threads, "ltr_duel")
-        self._idle: deque[tuple[float, http.client.HTTPConnection]] = deque()  # with the time of the last use
+        self._idle: deque[tuple[float, http.client.HTTPConnection]] = deque()  # with the times of their last use
         self._closed = False
         self._asleep: dict[str, float] = {}  # path -> time until which nothing is sent to it
         self._why: dict[str, str] = {}  # path -> reason why the latest call failed
@@ -111,17 +111,17 @@ class Client:
         *,
         context: Mapping[str, str] | None = None,
     ) -> Shown:
-        """Return the page to show within the deadline. The same search gets the same page, of which page two is a part.
+        """Return the page to show for a search, within the deadline. The same search gets the same page again.
 
         Parameters
         ----------
         user : str
-            A stable id of the user, or of the session.
+            A stable id of the user or of the session.
         query : str
         rankings : mapping of str to sequence
-            Document ids of each ranker, best first; the incumbent's list is required.
+            The list of each ranker: document ids, best first. The incumbent's list is required.
         context : mapping of str to str, optional
-            Further attributes of the search, named in the settings of the experiment.
+            Further attributes of the search. Their names must be in the settings of the experiment.
         """
         body = {"user": user, "query": query, "rankings": dict(rankings), "context": dict(context or {})}
         answer, why = self._call("/decide", body)
@@ -133,20 +133,20 @@ class Client:
         return Shown(tuple(rankings[self._incumbent][: self._top]), "", (self._incumbent,), FALLBACK, why)
 
     def report(self, token: str, events: Sequence[Mapping[str, Any]]) -> bool:
-        """Report events of a page; return whether the service has stored them. A repeated report changes nothing.
+        """Report events of a page. Return whether the service has stored them; a repeated report changes nothing.
 
         Parameters
         ----------
         token : str
-            Token of the page.
+            The token of the page.
         events : sequence of mappings
-            Objects with a ``kind`` (``view`` when the page is displayed, ``click``, or another word), and optionally a
-            ``document``, a ``value`` and an ``id``.
+            What the user did. An event has a ``kind`` (``view`` when the page is displayed, ``click``, or another word)
+            and may have a ``document``, a ``value`` and an ``id``.
         """
         return bool(token) and not self._call("/events", {"token": token, "events": list(events)})[1]
 
     def _call(self, path: str, fields: dict[str, Any]) -> tuple[Any, str]:
-        """Return the service's answer, and the reason why it cannot be used (empty for a usable answer)."""
+        """Return the answer of the service, and why it cannot be used; the second is empty if it can be used."""
         if time.monotonic() < self._asleep.get(path, 0.0):
             return None, f"not sent, because a call failed recently: {self._why.get(path)}"
         answer, failed = None, True
@@ -172,7 +172,6 @@ class Client:
         return answer, why
 
     def _post(self, path: str, body: bytes, ends: float) -> tuple[int, bytes]:
-        """Return status and body of the answer to a request."""
         left = ends - time.monotonic()
         if left <= 0:
             raise TimeoutError

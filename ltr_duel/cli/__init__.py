@@ -1,5 +1,5 @@
-"""The command line: parse the arguments, call the library, print the results.
+"""The command line ``ltr-duel``. A command reads its arguments, calls the library, and prints the results.
 
-Each command is the module of the same name: ``prefs.py`` contains a click command or group called ``command``. Slow
-imports are deferred, so that ``--help`` is quick.
+Each command has a module of the same name, which contains a click command or group called ``command``. Modules that
+load slowly are imported inside functions, so that ``--help`` is quick.
 """

@@ -1,4 +1,4 @@
-"""Options that several commands share, and their types."""
+"""Options that several commands share, and the types of their values."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ option = partial(click.option, show_default=True)
 
 
 class Count(click.ParamType):  # type: ignore[type-arg]  # generic only in new versions of click
-    """A whole number, also written as 1e6 or 1_000_000."""
+    """A whole number, which may be written as 1e6 or 1_000_000."""
 
     name = "count"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Parse the number; fail for fractions."""
+        """Parse the number. A fraction is an error."""
         with suppress(ValueError):
             return int(value)
         with suppress(ValueError):
@@ -34,10 +34,10 @@ class Count(click.ParamType):  # type: ignore[type-arg]  # generic only in new v
 
 
 class OutputPath(click.Path):
-    """An output path, tested and locked before any work is done: it can be written, and has no result yet.
+    """An output path. Before any work is done, it is locked, and it must be writable and without earlier results.
 
-    results: the names of the files in a folder that make it an existing result, as glob patterns.
-    continues: the command continues what is there, so nothing is refused; other commands have the option --overwrite.
+    ``results`` are patterns of file names: a folder with such a file contains earlier results, which only --overwrite
+    replaces. With ``continues``, the command adds to what is there, so earlier results are no error.
     """
 
     def __init__(self, *, results: Sequence[str] = (), folder: bool = False, continues: bool = False) -> None:
@@ -45,7 +45,7 @@ class OutputPath(click.Path):
         self.results, self.folder, self.refuses = results, folder or bool(results), not continues
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Check that the path can be written, and whether it is new."""
+        """Return the path, after it has been tested and locked."""
         if not str(value):
             raise InputError("an empty name is not an output path")
         path = Path(str(super().convert(value, param, ctx)))
@@ -72,9 +72,9 @@ def _checked_jobs(context: click.Context, param: click.Parameter, jobs: int) -> 
 
 
 def check_plugins(plugins: Iterable[core.plugins.Plugin]) -> None:
-    """Raise `InputError` if a compiled policy or method of a plug-in breaks its contract; a run would not detect this.
+    """Raise `InputError` if a compiled policy or method of a plug-in is wrong, which a run would not notice.
 
-    Compiled policies are compared with their Python form, and compiled methods are tested for the whole contract.
+    A compiled policy is compared with its form in Python. A compiled method is tested like 'ltr-duel check' does.
     """
     for kind, name in (component for plugin in plugins for component in plugin.components):
         import numba
@@ -96,7 +96,7 @@ def _load_checked(ctx: click.Context, param: click.Parameter, paths: tuple[Path,
 
 
 def _declared(ctx: click.Context, param: click.Parameter, labels: tuple[str, ...]) -> tuple[str, ...]:
-    """Refuse unknown policies. Until the registry is loaded, with the compiler, the sources declare all names."""
+    """Refuse unknown policies. Names are read from the sources, because loading the policies loads the compiler."""
     if "ltr_duel.bandits.policy" not in sys.modules:
         names = declared_names("bandits/policies")
         for name in ("".join(label.partition(":")[0].split()) for label in labels):
@@ -110,7 +110,7 @@ _plugin = partial(
     help="A Python file that defines policies, comparison methods or click models; may be repeated.",
 )  # fmt: skip
 plugin = _plugin(expose_value=False, callback=_load_checked)
-plugins = _plugin("plugins", callback=_load)  # for commands that use the loaded plug-ins
+plugins = _plugin("plugins", callback=_load)  # for commands that receive the plug-ins
 jobs = option("-j", "--jobs", type=COUNT, default=-1, show_default="all cores", callback=_checked_jobs, help="Threads.")
 seed = option("-s", "--seed", type=COUNT, default=0, help="Seed of all random numbers.")
 explain = flag("--explain", help="Print everything behind the answer.")
@@ -126,7 +126,7 @@ horizon = option("--horizon", type=COUNT, default=1_000_000, help="Steps in each
 
 
 def bundle(name: str, record: Any, *options: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a decorator that adds options to a command, which receives them as one named tuple ``record``."""
+    """Return a decorator that adds several options. The command gets their values in one argument, a ``record``."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
@@ -155,7 +155,7 @@ class FigureOptions(NamedTuple):
 
     @property
     def keywords(self) -> dict[str, Any]:
-        """Keywords of `plot_facets`; those of `plot_regret` are these and ``x``."""
+        """The keyword arguments of `plot_facets`. `plot_regret` also has ``x``."""
         return {"spread": self.band, "start": self.start, "width": self.width or ""}
 
 
@@ -174,7 +174,7 @@ skip_bad = option("--skip-bad", type=ROWS, default=0, help="Maximum number of ba
 
 
 class LogOptions(NamedTuple):
-    """Where a click log is and how it is read."""
+    """Where a click log is, and how it is read."""
 
     file: str | None
     exposures: str | None
@@ -186,11 +186,11 @@ class LogOptions(NamedTuple):
 
     @property
     def is_given(self) -> bool:
-        """Return whether the user named a log."""
+        """Whether the user has named a log."""
         return bool(self.file or self.exposures or self.source)
 
     def open(self, outcome: str | Sequence[str | logs.Outcome], **more: Any) -> logs.ClickLog:
-        """Open the log, with one or more outcomes."""
+        """Open the log to compute one or more outcomes."""
         if (self.file and self.exposures) or not self.is_given:
             raise InputError("give either a LOG, or --exposures with --events, or --source")
         settings = {name: value for name, value in self._asdict().items() if name not in ("file", "exposures")}

@@ -1,4 +1,4 @@
-"""Print answers, notes and tables, write results, and end commands."""
+"""How commands print answers, notes and tables, write results, and end."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def is_set(flag: str) -> bool:
-    """Return whether the command has a flag such as ``explain`` (`ltr_duel.cli._options.flag`)."""
+    """Whether the user gave a flag such as ``explain``."""
     return bool(click.get_current_context().meta.get(flag))
 
 
 def print_answer(answer: str, certainty: str = "", notes: Iterable[str] = ()) -> None:
-    """Print an answer, its uncertainty, and one line of notes: all notes with --explain, none with --quiet."""
+    """Print an answer, its uncertainty, and the first note. With --explain, print all notes; with --quiet, none."""
     echo_lines(filter(None, [answer, certainty]))
     lines = [f"note: {text}" for text in notes if text]
     if lines and not is_set("explain"):
@@ -33,16 +33,16 @@ def print_answer(answer: str, certainty: str = "", notes: Iterable[str] = ()) ->
 
 
 def print_note(text: str) -> None:
-    """Print a note on stderr, unless the command has --quiet."""
+    """Print a note on stderr, except with --quiet."""
     if not is_set("quiet"):
         click.echo(text, err=True)
 
 
 def print_table(frame: pd.DataFrame, total: int = 0, unit: str = "rows") -> None:
-    """Print a table of strings: its first column is aligned left, the others right; control characters are escaped.
+    """Print a table of strings, with the first column aligned left and the others right.
 
-    A table wider than the terminal is printed in parts, each with the first column. ``total`` is the number of rows
-    that --rows lists, if the frame may have only the first of them.
+    If the table is wider than the terminal, it is printed in parts, each of which has the first column. If the frame
+    has only the first of ``total`` rows, a last line tells how --rows lists all.
     """
     columns = [[errors.in_one_line(str(cell)) for cell in (name, *frame[name])] for name in frame.columns]
     widths = [max(map(len, column)) for column in columns]
@@ -63,7 +63,7 @@ def print_table(frame: pd.DataFrame, total: int = 0, unit: str = "rows") -> None
 
 
 def text_columns(frame: pd.DataFrame, formats: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return columns of a table as strings, each in its format; a missing number becomes "-"."""
+    """Return columns of a table as strings, formatted as ``formats`` tells. A missing number becomes "-"."""
     return {
         name: ["-" if value != value else format(value, form) for value in frame[name]]
         for name, form in formats.items()
@@ -77,9 +77,9 @@ def echo_lines(lines: Iterable[object]) -> None:
 
 
 def write_files(out: Path, writers: Mapping[str, Callable[[Path], object]]) -> None:
-    """Write files into a folder, all or none of them, and print their paths when the command ends.
+    """Write all files into a folder, or none of them. Print their paths when the command ends.
 
-    Commands write before they print, because printing may end early if a reader such as head closes the pipe.
+    Call this before anything is printed: a reader such as ``head`` may close the pipe, which ends the command.
     """
     with files.replacing_files(out) as folder:
         for name, write in writers.items():
@@ -94,7 +94,7 @@ def print_at_end(paths: Iterable[Path]) -> None:
 
 
 def end(code: int, *, at_once: bool = False) -> NoReturn:
-    """End the process; skip Python's shutdown with ``at_once``, or if abandoned threads are still running."""
+    """End the process. With ``at_once``, or if abandoned threads still run, Python's shutdown is skipped."""
     if not at_once and not parallel.abandoned_threads_run():
         sys.exit(code)
     sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""Options for reading a corpus and choosing its rankers, shared by all commands that read a corpus."""
+"""The options of all commands that read a corpus: how it is read, and which rankers it has."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RANKER_WORDS = {
 
 
 def read_matrix(file: Path) -> preferences.PreferenceMatrix:
-    """Read a preference matrix, or return the synthetic or published matrix of this name."""
+    """Read a preference matrix from a file, or return the synthetic or published matrix with this name."""
     name, names = str(file), ("arxiv", *preferences.SYNTHETIC)
     if file.exists() or (name not in names and (file.suffix or file.name != name)):
         return preferences.load_preferences(file)
@@ -38,7 +38,7 @@ def read_matrix(file: Path) -> preferences.PreferenceMatrix:
 
 
 class Reading(NamedTuple):
-    """The options for reading a corpus."""
+    """How a corpus is read."""
 
     split: str | None
     fold: int | None
@@ -54,7 +54,7 @@ class Reading(NamedTuple):
 
     @property
     def is_given(self) -> bool:
-        """Return whether the user gave any of these options."""
+        """Whether the user gave any of these options."""
         return self.no_cache or any(value is not None for value in self[:-1])
 
     @property
@@ -86,16 +86,16 @@ reading_options = bundle(
 
 
 class Corpus(NamedTuple):
-    """The options for a corpus and its rankers."""
+    """How a corpus is read, and which rankers it has."""
 
     reading: Reading
-    words: tuple[str, ...]  # the words that name the rankers
+    words: tuple[str, ...]  # the values of --rankers
     keep_constant: bool
     ties: Any  # one of `rankers.TIE_RULES`
     tie_seed: int
 
     def load(self, path: Path) -> data.Dataset:
-        """Read the corpus at a path; build the corpus ``qrels:FILE`` from judgements and retrieved documents."""
+        """Read the corpus at a path. For ``qrels:FILE``, build it from judgements and the rankers' documents."""
         pool = rankers.pool_named(str(path), self.words, reading=self.reading.is_given)
         if pool is None:
             return self.reading.load(path)
@@ -107,7 +107,7 @@ class Corpus(NamedTuple):
         return pool.dataset
 
     def rank(self, dataset: data.Dataset, *, jobs: int) -> rankers.Rankings:
-        """Build the rankers; print notes on features without an order, and on documents that rankers lack."""
+        """Build the rankers, and print notes on features that do not order documents and on missing documents."""
         rankings = rankers.rankers_named(
             dataset, self.words, ties=self.ties, seed=self.tie_seed, drop_constant=not self.keep_constant, jobs=jobs
         )
@@ -139,13 +139,13 @@ _ranker_options = bundle(
 
 
 def corpus_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of a corpus and its rankers; the command receives them as one `Corpus`, ``corpus``."""
+    """Add the options of a corpus and its rankers. The command gets them in the argument ``corpus``, a `Corpus`."""
     decorated: Callable[..., Any] = reading_options(_ranker_options(function))
     return decorated
 
 
 def _notes(dataset: data.Dataset, rankings: rankers.Rankings) -> Iterator[str]:
-    """Yield notes on features without an order, and on rankers and corpora that lack documents of each other."""
+    """Yield notes on features that do not order documents, and on documents that a ranker or the corpus lacks."""
     for names, use in (
         (rankings.left_out, "left out of the rankers (--keep-constant keeps them)"),
         (set(rankers.constant_features(dataset)) & set(rankings.names), "they rank by --ties alone"),
@@ -170,6 +170,6 @@ def _notes(dataset: data.Dataset, rankings: rankers.Rankings) -> Iterator[str]:
 
 
 def column_label(dataset: data.Dataset, column: int) -> str:
-    """Return the name of a feature if it is a number, else the feature's number, counted from 1, and its name."""
+    """Return the name of a feature. If the name is not a number, put the number of the feature, from 1, before it."""
     name = dataset.feature_names[column]
     return name if name.isdecimal() else f"{column + 1} ({name})"

@@ -1,4 +1,4 @@
-"""Treat SIGTERM, which batch systems and `kill` send, like Ctrl-C: a command stops cleanly and can be resumed."""
+"""Treat SIGTERM, which batch systems and `kill` send, like Ctrl-C, so that a command can stop cleanly."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-# The usual handlers; a signal that is ignored, or has another handler, is left alone.
+# Only these handlers are replaced. A signal that is ignored or has another handler is left alone.
 _USUAL_HANDLERS: dict[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
 _received: list[int] = []
 
 
 @contextmanager
 def signals_as_interrupts() -> Iterator[None]:
-    """Raise KeyboardInterrupt in the main thread on SIGINT or SIGTERM, and record the signal."""
+    """Let SIGINT and SIGTERM raise KeyboardInterrupt in the main thread, and remember the signal."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -31,12 +31,12 @@ def signals_as_interrupts() -> Iterator[None]:
 
 
 def was_interrupted() -> bool:
-    """Return whether a signal was received; a later error may be a consequence of the signal."""
+    """Whether a signal was received. An error after a signal may be a consequence of it."""
     return bool(_received)
 
 
 def interruption() -> tuple[int, str]:
-    """Return the exit code of an interrupted command, and the word to print."""
+    """Return the exit code of an interrupted command, and the word that it prints."""
     return (143, "terminated") if signal.SIGTERM in _received else (130, "interrupted")
 
 

@@ -1,6 +1,6 @@
-"""Help texts with grouped options, and completions in the shell.
+"""Help texts that group the options of a command, and completions of names in the shell.
 
-``eval "$(_LTR_DUEL_COMPLETE=bash_source ltr-duel)"`` (or ``zsh_source``, ``fish_source``) enables completions.
+To enable completions, run ``eval "$(_LTR_DUEL_COMPLETE=bash_source ltr-duel)"`` (or ``zsh_source``, ``fish_source``).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _HEADINGS = {name: heading for heading, names in _OPTIONS.items() for name in na
 
 
 def flag(*names: str, help: str) -> Callable[..., Any]:
-    """Return the option for a flag that `ltr_duel.cli._output.is_set` reads, which the command does not receive."""
+    """Return a flag that is no argument of the command's function. `ltr_duel.cli._output.is_set` reads it."""
 
     def store(context: click.Context, parameter: click.Parameter, value: bool) -> None:
         context.meta[str(parameter.name)] = value
@@ -53,10 +53,10 @@ _HELP_ALL = click.option(
 
 
 class Command(click.Command):
-    """A command whose help lists its own options first, and then the shared options, grouped by purpose.
+    """A command whose help lists its own options first, and then the options that it shares with others, in groups.
 
-    Every command has --quiet; it has --overwrite if an output path refuses existing results
-    (`ltr_duel.cli._options.OutputPath`), and --help-all if it reads feature files.
+    Every command has --quiet. A command that must not replace earlier results has --overwrite (see
+    `ltr_duel.cli._options.OutputPath`), and a command that reads feature files has --help-all.
     """
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
@@ -68,7 +68,7 @@ class Command(click.Command):
         _QUIET(self)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; with --quiet, without progress."""
+        """Run the command. With --quiet, it shows no progress."""
         if ctx.meta.get("quiet"):
             os.environ["LTR_DUEL_PROGRESS"] = "0"
         return super().invoke(ctx)
@@ -91,13 +91,13 @@ class Command(click.Command):
 
 
 class Commands(click.Group):
-    """A group whose help describes each command in a whole sentence."""
+    """A group of commands whose help describes each command in a whole sentence."""
 
     command_class = Command
     groups: ClassVar[Mapping[str, Sequence[str]]] = {}
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the first sentence of each command."""
+        """Write the first sentence of each command's help."""
         for heading, names in (self.groups or {"Commands": self.list_commands(ctx)}).items():
             commands = [(name, self.get_command(ctx, name)) for name in names]
             with formatter.section(heading):
@@ -105,7 +105,7 @@ class Commands(click.Group):
 
 
 def declared_names(folder: str) -> list[str]:
-    """Return the names that the modules of a folder register, from their text: importing them loads the compiler."""
+    """Return the names that the modules of a folder register. They are read as text, which loads no compiler."""
     names = []
     for file in (Path(ltr_duel.__file__).parent / folder).glob("[a-z]*.py"):
         for words in re.findall(r"^register\((.*?)\)$", file.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE):

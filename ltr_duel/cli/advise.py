@@ -39,10 +39,10 @@ _RESULTS = OutputPath(results=("advice.*", "live.toml"))
 @click.option("-o", "--out", type=_RESULTS, help="Folder for advice.html, advice.json, advice.png and live.toml.")
 @options.explain
 def command(path: Path, corpus: Corpus, jobs: int, out: Path | None, **question: Any) -> None:
-    """Recommend what to deploy for rankers, by default the features, of the corpus at PATH.
+    """Recommend a policy and a comparison method for finding the best ranker of the corpus at PATH.
 
-    Policies and comparison methods are tried on simulated users: which finds the best ranker within the budget, how
-    surely, and at which loss for users? --out writes a page, its numbers as JSON, and live.toml for 'ltr-duel serve'.
+    Simulated users try the candidates: does a candidate find the best ranker within the budget, how reliably, and what
+    do users lose? --out writes a page, its numbers as JSON, and live.toml for 'ltr-duel serve'.
     """
     answer = advice.advise(corpus.rankings(path, jobs), jobs=jobs, **question)
     if out is not None:

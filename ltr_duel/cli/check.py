@@ -1,4 +1,4 @@
-"""``ltr-duel check``: test whether custom components satisfy their contracts."""
+"""``ltr-duel check``: test whether your own policies, methods and click models keep the rules of their kind."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ltr_duel.core import InputError, components, plugins
 @click.command(cls=Command)
 @click.argument("file", type=PATH)
 def command(file: Path) -> None:
-    """Check all components that the plug-in FILE registers: policies, methods, click models.
+    """Check all policies, comparison methods and click models that the Python file FILE registers.
 
-    Exit code: 0 all components satisfy the contract of their kind; 1 some break it; 2 the file cannot be loaded.
+    Exit code: 0 if all keep the rules of their kind, 1 if one breaks a rule, 2 if the file cannot be loaded.
     """
     plugin, broken = plugins.load_plugin(file), False  # also loads the registries of all kinds
     registries = {registry.kind: registry for registry in components.REGISTRIES}

@@ -16,7 +16,7 @@ from ltr_duel.core import InputError
 
 @click.group(cls=Commands)
 def command() -> None:
-    """Fit click models of real users to a log; 'list clicks' lists the models of simulated users."""
+    """Fit click models of real users to a log. 'ltr-duel list clicks' lists the models of simulated users."""
 
 
 @command.command()
@@ -35,9 +35,9 @@ def fit(
     file: Path, format: str, skip_bad: int, models: tuple[str, ...], by: str, train: float, iterations: int,
     tolerance: float, out: Path | None, qrels: Path | None,
 ) -> None:  # fmt: skip
-    """Fit click models to the sessions of LOG, evaluate them on held-out sessions, and name the best.
+    """Fit click models to the sessions of LOG, evaluate them on other sessions, and name the best.
 
-    Models: pbm, cascade, dbn, sdbn, ubm, and table, the form that simulations use. --explain compares all models.
+    The models are pbm, cascade, dbn, sdbn, ubm, and table (the form that simulations use). --explain compares them.
     """
     import pandas as pd
 
@@ -90,7 +90,7 @@ def fit(
 
 
 def _row(fit: clicks.FittedClicks) -> dict[str, str]:
-    """Return a row of the table of fits: each model's size and log-likelihood."""
+    """Return a row of the table that compares models: the size and the log-likelihood of one model."""
     train, test = fit.train, fit.test
     return {
         "model": fit.form.name,

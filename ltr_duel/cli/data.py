@@ -28,7 +28,7 @@ def command() -> None:
 @click.option("--url", "urls", multiple=True, help="Alternative URL of the archive, tried first; may be repeated.")
 @reading_options
 def fetch(name: str, folder: Path | None, reading: Reading, **settings: Any) -> None:
-    """Get the corpus NAME: download it or take your archive, verify its checksum, unpack, read and store it."""
+    """Get the corpus NAME: download it or take your archive, check it, unpack it, and store it for other commands."""
     if reading.queries is not None:
         raise InputError("--queries applies to commands that load a corpus; this command processes whole files")
     folder = folder or Path("corpora") / name
@@ -43,7 +43,7 @@ def fetch(name: str, folder: Path | None, reading: Reading, **settings: Any) -> 
 @click.argument("path", type=PATH)
 @reading_options
 def info(path: Path, reading: Reading) -> None:
-    """Describe the data in PATH, a feature file or a folder with train, vali and test."""
+    """Describe the data in PATH, which is a feature file or a folder with the files train, vali and test."""
     import numpy as np
 
     form = data.format_of(path, reading.split, reading.fold, reading.dialect)
@@ -70,7 +70,7 @@ def info(path: Path, reading: Reading) -> None:
 @command.command()
 @click.option("--clear", is_flag=True, help="Delete all corpora and arrays. Feature files are not touched.")
 def cache(clear: bool) -> None:
-    """Print the size of the cache, which holds files that can be made again; with --clear, delete them."""
+    """Print the size of the cache. With --clear, delete its files, which the program can make again."""
     most, entries = data.limit(), data.entries()
     if clear:
         click.echo(f"freed {data.clear() / 1e6:,.1f} MB")

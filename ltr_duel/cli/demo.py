@@ -34,14 +34,14 @@ def command(
     path: Path | None, out: Path, corpus: Corpus, clicks: str, comparisons: int, policies: tuple[str, ...],
     horizon: int, repetitions: int, seed: int, jobs: int,
 ) -> None:  # fmt: skip
-    """Find the best ranker under simulated clicks, and measure the regret of policies that search for this ranker.
+    """Find the best ranker under simulated clicks, and measure the regret of policies that search for it.
 
-    Estimates the preferences of the rankers of a corpus (without --data, a synthetic one of MSLR's shape), runs the
-    policies with simulated users, and writes report.html, regret.png, preferences.png and Parquet files.
+    The command estimates which rankers of a corpus users prefer, runs policies with simulated users, and writes
+    report.html, regret.png, preferences.png and Parquet files. Without --data, it uses a synthetic corpus.
     """
     if path is None and corpus.reading.is_given:
         raise InputError("options for reading feature files require --data")
-    simulation.checkpoints(horizon)  # refuses a wrong number before the corpus is read
+    simulation.checkpoints(horizon)  # refuses a wrong horizon before the corpus is read
     for policy in policies:
         bandits.POLICIES.configure(policy)
     begin, notes = time.perf_counter(), list[str]()

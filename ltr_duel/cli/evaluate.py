@@ -18,7 +18,7 @@ from ltr_duel.core import several
 if TYPE_CHECKING:
     import pandas as pd
 
-_LEVEL = 0.05  # of the test whose results are counted
+_LEVEL = 0.05  # level of the test in the answer
 _RESULTS = OutputPath(results=("measures.*",))
 
 
@@ -35,10 +35,10 @@ def command(
     path: Path, corpus: Corpus, measures: tuple[str, ...], baselines: tuple[str, ...], rows: int, jobs: int,
     out: Path | None,
 ) -> None:  # fmt: skip
-    """Evaluate rankers of the corpus at PATH by the relevance grades; the default rankers are the features.
+    """Evaluate rankers of the corpus at PATH by the relevance grades. By default, the rankers are the features.
 
-    The table has the best rankers by the first measure, the difference from the best one (or from each baseline), and p
-    of a paired test, corrected by Holm's method for all pairs that could be tested. --explain lists all measures.
+    The table lists the best rankers by the first measure, with the difference from the best one (or from each
+    --baseline) and the p-value of a paired test. P-values are corrected by Holm's method. --explain lists all measures.
     """
     dataset = corpus.load(path)
     rankings = corpus.rank(dataset, jobs=jobs)
@@ -71,7 +71,6 @@ def command(
 
 
 def _texts(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a result of `evaluate_rankers` as a table of strings."""
     import pandas as pd
 
     baseline = ["baseline"] if "baseline" in table else []

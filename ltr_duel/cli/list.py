@@ -1,4 +1,4 @@
-"""``ltr-duel list``: what there is of each kind: policies, methods, click models, rankers, corpora."""
+"""``ltr-duel list``: which policies, methods, click models, rankers and corpora there are."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ltr_duel.cli._reading import RANKER_WORDS
 from ltr_duel.cli._words import Command
 from ltr_duel.core import errors
 
-_KINDS: dict[str, tuple[Callable[[], Any], tuple[str, ...]]] = {  # components, and the facts in a line of the list
+_KINDS: dict[str, tuple[Callable[[], Any], tuple[str, ...]]] = {  # components, and the facts in a line
     "policies": (lambda: bandits.POLICIES, ("compares", "assumes")),
     "methods": (lambda: interleaving.METHODS, ("compares", "list")),
     "clicks": (lambda: clicks.CLICK_MODELS, ()),
@@ -30,10 +30,10 @@ _KINDS: dict[str, tuple[Callable[[], Any], tuple[str, ...]]] = {  # components, 
 @click.option("--long", "in_full", is_flag=True, help="Print all facts of each component.")
 @options.plugin
 def command(kind: str, names: tuple[str, ...], bibtex: bool, in_full: bool) -> None:
-    """List the components of a kind, or describe the named ones.
+    """List all policies, methods, click models, rankers or corpora, or describe some of them.
 
-    Parameters are written after the name of a component, for example rucb:alpha=1 or probabilistic:tau=1. The table of
-    a click model contains the click and stop probabilities of each grade.
+    Parameters are written after a name, for example rucb:alpha=1 or probabilistic:tau=1. The table of a click model
+    has the probabilities of a click and of leaving, for each grade.
     """
     if kind == "rankers":
         for word, meaning in RANKER_WORDS.items():

@@ -1,4 +1,4 @@
-"""``ltr-duel live``: manage the store of a live experiment, and make plans."""
+"""``ltr-duel live``: inspect and control a live experiment by its store, and make plans."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def _store_command(function: Callable[..., None]) -> click.Command:
 @_store_command
 @click.option("-o", "--out", type=OUT_FILE, required=True, help="The copy, a new file.")
 def backup(store: Path, out: Path) -> None:
-    """Copy STORE, also while the experiment runs. To restore, copy OUT to a new STORE."""
+    """Copy STORE to a new file. The experiment may be running. To restore, copy the new file to a new STORE."""
     click.echo(f"{out}: {several(live.backup_store(store, out), 'page')}")
 
 
 @_store_command
 def check(store: Path) -> None:
-    """Check that the file of STORE is whole and its tables fit, without counting again. Exit code 1 for complaints."""
+    """Check that STORE is not damaged and its tables fit each other. The exit code is 1 if something is wrong."""
     complaints = live.check_store(store)
     echo_lines([f"{store}: {complaint}" for complaint in complaints or ["no complaints"]])
     if complaints:
@@ -55,7 +55,7 @@ def check(store: Path) -> None:
 @click.option("--events", type=OUT_FILE, help="Table of all events to write (same suffixes).")
 @click.option("--without", multiple=True, type=click.Choice(["query", "user"]), help="A column to omit.")
 def export(store: Path, out: Path, events: Path | None, without: tuple[str, ...]) -> None:
-    """Write the pages of STORE that count as a click log for 'logs compare', also while the experiment runs."""
+    """Write the counted pages of STORE as a click log for 'ltr-duel logs compare'. The experiment may be running."""
     impressions = live.export_log(store, out, events=events, without=without)
     click.echo(f"{out}: {several(impressions, 'impression')}")
     if not impressions:
@@ -66,7 +66,7 @@ def export(store: Path, out: Path, events: Path | None, without: tuple[str, ...]
 @click.argument("user", default="")
 @click.option("--older-than", type=float, metavar="DAYS", help="Instead of one user: all queries shown before.")
 def forget(store: Path, user: str, older_than: float | None) -> None:
-    """Remove USER's id and queries from STORE, also while the experiment runs; counts stay unchanged."""
+    """Remove the id and the queries of USER from STORE. Counts stay unchanged, and the experiment may be running."""
     click.echo(f"{store}: {several(live.forget(store, user=user, older_than=older_than), 'page')} forgotten")
 
 
@@ -75,12 +75,12 @@ def forget(store: Path, user: str, older_than: float | None) -> None:
 @click.argument("value", default="")
 @click.option("--holdback", type=float, help="With 'share': share of the users who always get the incumbent's list.")
 def control(store: Path, action: str, value: str, holdback: float | None) -> None:
-    """Control the experiment of STORE; a service applies this within a second. Without ACTION, print all uses.
+    """Pause, change or end the experiment of STORE. A running service follows within a second.
 
-    ACTION is 'pause' (every search gets the incumbent's list), 'resume' (undoes 'pause', otherwise 'winner'), 'winner'
-    RANKER (users get this ranker's list), 'share' NUMBER (0 to 1, of the users who take part), 'drop' RANKER (remove a
-    ranker for good; a policy of the others learns again from their outcomes), or 'end' (for good: users get the list
-    of the served winner, otherwise of the incumbent).
+    ACTION is 'pause' (all users get the incumbent's list), 'resume' (after 'pause' or 'winner'), 'winner' RANKER (users
+    get the list of this ranker), 'share' NUMBER (from 0 to 1, the share of users who take part), 'drop' RANKER (remove
+    this ranker for good; the policy starts again with the others and their outcomes), or 'end' (for good: users get
+    the list of the winner or, without a winner, of the incumbent). Without ACTION, all earlier uses are printed.
     """
     if not action:
         state, uses = live.read_controls(store)
@@ -91,7 +91,7 @@ def control(store: Path, action: str, value: str, holdback: float | None) -> Non
         raise InputError(f"'{action}' {'takes no' if value else 'needs a'} value: see 'ltr-duel live control --help'")
     share = click.FLOAT(value) if action == "share" else None
     operator = ""
-    with suppress(OSError, KeyError, ImportError):  # the user has no name
+    with suppress(OSError, KeyError, ImportError):  # the system does not know the user's name
         operator = getuser()
     ranker = "" if action == "share" else value
     state = live.control_store(store, live.Control(action, ranker, share, holdback, operator))
@@ -111,11 +111,11 @@ def control(store: Path, action: str, value: str, holdback: float | None) -> Non
 def plan(
     config: Path, log: LogOptions, out: Path, keys: Path | None, at: datetime | None, serve: str, checks: bool
 ) -> None:
-    """Make the next plan of an experiment, whose settings are in CONFIG, from the log of all earlier plans.
+    """Make the next plan of the experiment in CONFIG, from the log of all earlier plans.
 
-    A plan contains the probability of each set of rankers for a search. Any number of machines can follow a plan, in
-    Python or JavaScript, without a service; this command reads their logs. The same settings, plans, log and time give
-    the same plan on every machine.
+    A plan has the probability with which each set of rankers is shown. Any number of machines can follow a plan, in
+    Python or JavaScript, without a service; this command reads their logs. On every machine, the same settings, earlier
+    plans, log and time give the same plan.
     """
     settings, begin = live.read_settings(config), at.replace(tzinfo=UTC).timestamp() if at else time.time()
     key_file = keys or config.parent / str(settings.serve.get("key_file", "live.keys"))
@@ -125,7 +125,7 @@ def plan(
     earlier = live.kept_plans(out, signing)
     click_log = None
     if log.is_given:
-        condition = "(kind = '{}')".format(settings.credit.replace("'", "''"))  # in brackets, the kind may be missing
+        condition = "(kind = '{}')".format(settings.credit.replace("'", "''"))  # in brackets, the column need not exist
         click_log = log.open([logs.Outcome(settings.credit, condition, window=settings.window)], skip_bad=None)
         if not earlier:
             raise InputError(f"{out}: the plans that the log has followed are not beside this file")

@@ -14,21 +14,21 @@ from ltr_duel.cli._output import echo_lines, is_set, print_answer, print_at_end,
 from ltr_duel.cli._words import Commands
 from ltr_duel.core import InputError
 
-_MARGIN = 0.01  # of a guardrail
-_ROWS = 10  # number of pairs in a table of parts
+_MARGIN = 0.01  # default margin of a guardrail
+_ROWS = 10  # number of pairs that a table of parts lists
 
 
 @click.group(cls=Commands)
 def command() -> None:
     """Read click logs of interleaving: describe and check them, compare rankers, decide when to stop.
 
-    A LOG is JSON lines, CSV or Parquet, by its suffix; 'logs columns' lists its columns.
+    A LOG is a file of JSON lines, CSV or Parquet, as its suffix tells. 'ltr-duel logs columns' lists its columns.
     """
 
 
 @command.command()
 def columns() -> None:
-    """List the columns of a click log."""
+    """List the columns that a click log can have."""
     width = max(map(len, logs.LOG_COLUMNS))
     for name, column in logs.LOG_COLUMNS.items():
         click.echo(f"{name.ljust(width)}  {'required' if column.needed else 'optional'}  {column.meaning}")
@@ -40,9 +40,9 @@ def columns() -> None:
 @click.option("--planned", type=click.Choice(["even"]), help="Check that all pairs were shown equally often.")
 @options.plugin
 def check(log: LogOptions, outcome: str, planned: str | None) -> None:
-    """Describe LOG, report its errors by line, and check whether the experiment is sound.
+    """Describe LOG, name the lines with errors, and check whether the experiment is sound.
 
-    Exit code 1 if a line cannot be used or a check fails.
+    The exit code is 1 if a line cannot be used or a check fails.
     """
     click_log = log.open(outcome, skip_bad=None)
     facts = logs.describe_log(click_log)
@@ -73,7 +73,7 @@ def compare(
     rankers: tuple[str, ...], outcomes: tuple[str, ...], guards: tuple[str, ...], divisions: tuple[str, ...],
     no_checks: bool, out: Path | None, report: Path | None,
 ) -> None:  # fmt: skip
-    """Decide which ranker of LOG users prefer, with its certainty and, with --stop-at, whether to stop.
+    """Tell which ranker of LOG users prefer, and how sure this is. With --stop-at, tell whether to stop.
 
     --explain lists all pairs of rankers, the data and the settings.
     """
@@ -111,7 +111,7 @@ def compare(
     echo_lines(decision.guardrails)
     if is_set("explain"):
         print_table(table)
-    asked = [part for part in parts if part.by in ("outcome", *divisions)]  # the others are on the page
+    asked = [part for part in parts if part.by in ("outcome", *divisions)]  # the report has all parts
     for part in asked:
         print_table(logs.subgroup_table(part, _ROWS))
         echo_lines(part.lines(_ROWS))
@@ -120,6 +120,6 @@ def compare(
 
 
 def _guardrail(words: str) -> tuple[str, float]:
-    """Return the outcome and the margin of ``NAME[:MARGIN]``."""
+    """Read the name of an outcome and its margin from ``NAME[:MARGIN]``."""
     name, _, margin = words.partition(":")
     return name, click.FLOAT(margin or _MARGIN)

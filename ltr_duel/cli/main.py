@@ -1,4 +1,4 @@
-"""The entry point ``ltr-duel``: find the commands, and print errors in the user's input as one sentence."""
+"""The program ``ltr-duel``: find the command, run it, and report an error in the user's input in one sentence."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from ltr_duel.cli._signals import interruption, signals_as_interrupts, was_inter
 from ltr_duel.cli._words import Commands
 from ltr_duel.core import InputError, errors, files, plugins
 
-# Raised for a group without a command by some versions of click; other versions print the help.
+# Some versions of click raise this error for a group without a command; other versions print the help.
 _HELP_WANTED = getattr(click.exceptions, "NoArgsIsHelpError", ())
 _CLOSED_PIPE = 141  # 128 + SIGPIPE
-# Allocations between two runs of Python's cycle collector; usually 700. While modules are imported, hardly any object
-# is freed, but repeated collections, and one more at exit, took a third of the time of a small command.
+# Allocations between two runs of Python's garbage collector; Python's default is 700. Hardly any object is freed while
+# modules are imported, and frequent collections took a third of the time of a small command.
 _OBJECTS_BETWEEN_COLLECTIONS = 50_000
 
 
 class TopCommands(Commands):
-    """The commands, each a module of this package, in groups."""
+    """All commands, in groups. Each command is a module of this package."""
 
     groups: ClassVar[Mapping[str, Sequence[str]]] = {
         "Start here": ("demo", "list"),
@@ -45,7 +45,7 @@ class TopCommands(Commands):
         return [name for names in self.groups.values() for name in names]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import one command."""
+        """Import a command; return None if there is no such command."""
         if cmd_name not in self.list_commands(ctx):
             return None
         command: click.Command = importlib.import_module(f"ltr_duel.cli.{cmd_name}").command
@@ -54,7 +54,7 @@ class TopCommands(Commands):
 
 def _print_version(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
     if wanted and not context.resilient_parsing:
-        compiler = core.compiler()  # rejects an invalid LTR_DUEL_COMPILER, as all commands that compile do
+        compiler = core.compiler()  # an invalid LTR_DUEL_COMPILER is an error here, too
         versions = core.versions_of(["ltr-duel", "numpy", "scipy", "pyarrow", "duckdb"])
         own = versions.pop("ltr-duel")
         libraries = ", ".join(f"{name} {version}" for name, version in versions.items())
@@ -70,7 +70,7 @@ def cli() -> None:
 
 
 def main(*words: str) -> None:
-    """Run a command, by default from ``sys.argv``; bad input gives exit code 2 and one sentence on stderr."""
+    """Run a command, by default the one in ``sys.argv``. Invalid input ends it with exit code 2 and one sentence."""
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="surrogateescape")  # file names need not be UTF-8
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS, *gc.get_threshold()[1:])
@@ -81,12 +81,12 @@ def main(*words: str) -> None:
 
 
 def _freeze() -> None:
-    if "duckdb" not in sys.modules:  # duckdb reports objects that are alive at exit as leaked
+    if "duckdb" not in sys.modules:  # duckdb would report frozen objects as leaked
         gc.freeze()
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *where: Any, **options: Any) -> None:
-    """Print the package's own kinds of warnings as sentences; other warnings keep Python's form."""
+    """Print warnings of this package as sentences. Other warnings keep Python's form."""
     if category.__module__.startswith("ltr_duel."):
         _say(str(message))
     else:
@@ -125,7 +125,7 @@ def _end_interrupted() -> NoReturn:
 
 
 def _end_unread() -> NoReturn:
-    """End quietly, as SIGPIPE ends other programs, because a reader such as ``head`` has closed the pipe."""
+    """End without a message, because a reader such as ``head`` has closed the pipe."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # discards unflushed output
     end(_CLOSED_PIPE)
 
@@ -135,7 +135,7 @@ def _say(sentence: str) -> None:
 
 
 def _sentence(error: BaseException) -> str | None:
-    """Return one sentence on bad input, or on an error in a plug-in; None for an error of this package."""
+    """Return one sentence about invalid input or an error in a plug-in, or None if this package has the error."""
     if isinstance(error, InputError):
         return str(error)
     if isinstance(error, click.ClickException):

@@ -17,9 +17,9 @@ from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command
 from ltr_duel.core import InputError
 
-_COMPARISONS, _METHOD = 20_000, "team_draft"  # of simulated users
-_DECIDED = (0.1, 0.3, 0.6, 1.0)  # shares of impressions with a winner, if nothing is known
-_EFFECTS = (0.01, 0.02, 0.05, 0.1)  # in the table, beside the estimated effect
+_COMPARISONS, _METHOD = 20_000, "team_draft"  # for simulated users
+_DECIDED = (0.1, 0.3, 0.6, 1.0)  # shares of impressions with a winner, assumed without a log and users
+_EFFECTS = (0.01, 0.02, 0.05, 0.1)  # effects in the table, beside the estimated one
 
 
 @click.command(cls=Command)
@@ -39,10 +39,11 @@ def command(
     log: LogOptions, skip_bad: int, outcome: str, users: Path | None, clicks: str, corpus: Corpus,
     effects: tuple[float, ...], power: float, confidence: float, jobs: int,
 ) -> None:  # fmt: skip
-    """Plan how many impressions show the better ranker: with one look at the end, and with looks at any time.
+    """Plan how many impressions an experiment needs to show the better ranker.
 
-    With more than two rankers, this is for one that is ahead of each of the others by the effect. How much outcomes
-    vary is taken from a LOG, or from simulated users of a corpus (--users), or assumed (only --effect).
+    The number is given for one look at the end, and for looks at any time. With more than two rankers, one ranker must
+    be ahead of each other ranker by the effect. How much outcomes vary is taken from a LOG or from simulated users
+    (--users). With --effect alone, it is assumed.
     """
     if log.is_given and users is not None:
         raise InputError("give either a LOG, or --users with a corpus")
@@ -63,13 +64,13 @@ def command(
     else:
         _print_assumed(effects, power=power, confidence=confidence)
         return
-    chosen = pairs[0]  # of the largest effect
+    chosen = pairs[0]  # the pair with the largest effect
     own = round(abs(chosen.effect), 4)
     usual = sorted(effect for effect in {*_EFFECTS, own} if 1e-3 <= effect <= chosen.largest)
     wanted = list(effects) or usual or [chosen.largest]
     sizes = logs.required_impressions(
         chosen, wanted, confidence=confidence, tests=rankers * (rankers - 1) // 2,
-        power=1 - (1 - power) / (rankers - 1),  # of each pair of the winner, so that all are found (union bound)
+        power=1 - (1 - power) / (rankers - 1),  # for each pair of the winner, so that all are found (union bound)
     )  # fmt: skip
     size = sizes[wanted.index(own)] if own in wanted else sizes[-1]
     goal = "which of two rankers is better" if rankers == 2 else f"one ranker ahead of {rankers - 1} others"
@@ -92,7 +93,7 @@ def command(
 
 
 def _print_assumed(effects: Sequence[float], **settings: Any) -> None:
-    """Print plans for two rankers about which nothing is known but the effect."""
+    """Print plans for two rankers if only the effect is known."""
     rows = []
     for decided in _DECIDED:
         if possible := [effect for effect in effects if effect <= decided]:
@@ -111,7 +112,7 @@ def _number(size: logs.SampleSize, impressions: float) -> str:
 
 
 def _print_table(rows: Sequence[tuple[str, logs.SampleSize]]) -> None:
-    """Print a row for each plan, with the share of decided impressions if it is assumed."""
+    """Print a row for each plan. If the share of impressions with a winner is assumed, the row has this share."""
     import pandas as pd
 
     columns = {

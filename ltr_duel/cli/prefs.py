@@ -19,7 +19,7 @@ from ltr_duel.cli._words import Commands
 def command() -> None:
     """Estimate, show and compare preference matrices.
 
-    In place of a FILE to read, the name of a synthetic or published matrix ('arxiv', 'arith51', ...) is accepted.
+    Where a FILE is read, you can also give the name of a synthetic or published matrix ('arxiv', 'arith51', ...).
     """
 
 
@@ -42,9 +42,9 @@ def command() -> None:
 @click.option("-o", "--out", type=OUT_FILE, required=True, help="The file to write; Parquet keeps everything.")
 @options.explain
 def estimate(path: Path, corpus: Corpus, jobs: int, out: Path, **settings: Any) -> None:
-    """Estimate the preference matrix of rankers, by default the features, of the corpus at PATH.
+    """Estimate the preference matrix of rankers of the corpus at PATH. By default, the rankers are the features.
 
-    A method for sets, such as sosm, multileaves sets of rankers, and each list compares all pairs of its set.
+    With a method for sets, such as sosm, each list is made from a set of rankers and compares all pairs of the set.
     """
     preferences.require_suffix(out)
     matrix = preferences.estimate_preferences(corpus.rankings(path, jobs), jobs=jobs, **settings)
@@ -63,7 +63,7 @@ def estimate(path: Path, corpus: Corpus, jobs: int, out: Path, **settings: Any) 
 @click.option("--plot", type=OUT_FILE, help="Draw a heat map in Copeland order (.png, .svg, .pdf).")
 @options.explain
 def show(file: Path, rows: int, ratings: bool, plot: Path | None) -> None:
-    """Print the winner and the best rankers of the matrix in FILE; --explain adds the properties of its preferences."""
+    """Print the winner and the best rankers of the matrix in FILE. --explain adds properties of the preferences."""
     matrix = read_matrix(file)
     about = ", ".join(filter(None, [core.several(len(matrix), "ranker"), analysis.origin(matrix.provenance)]))
     strengths = matrix.ratings() if ratings else None
@@ -85,7 +85,7 @@ def show(file: Path, rows: int, ratings: bool, plot: Path | None) -> None:
 @click.argument("a", type=PATH)
 @click.argument("b", type=PATH)
 def compare(a: Path, b: Path) -> None:
-    """Compare the matrices in A and B on the rankers that both have."""
+    """Compare two matrices, A and B, on the rankers that both have."""
     agreement = preferences.compare_matrices(read_matrix(a), read_matrix(b))
     z, names = agreement.pairs["z"].abs(), [winner or "none" for winner, _ in agreement.winners]
     chances = " and ".join(analysis.equal_words(chance) for _, chance in agreement.winners)

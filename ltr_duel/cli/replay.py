@@ -30,10 +30,10 @@ def command(
     path: Path, config: Path, out: Path, plans: int, processes: int, returning: int, searches: int, corpus: Corpus,
     clicks: str, seed: int,
 ) -> None:  # fmt: skip
-    """Run simulated users of CORPUS, who search and click, under the plans of an experiment.
+    """Let simulated users search and click under the plans of an experiment.
 
-    The rankers of CONFIG are the corpus's rankers with the same names. In each simulated hour, processes follow a plan
-    that is made from the earlier logs, as by 'live plan'.
+    The users search in CORPUS, and the rankers have the names in CONFIG. For each simulated hour, a plan is made from
+    the earlier logs, as by 'ltr-duel live plan', and several processes follow it.
     """
     settings = live.read_settings(config)
     if settings.credit != "click":

@@ -1,4 +1,4 @@
-"""``ltr-duel reproduce``: make the figures of the papers, and compare what the papers print with what we measure."""
+"""``ltr-duel reproduce``: make the figures of the papers again, and compare them with what the papers print."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def command(
 ) -> None:  # fmt: skip
     """Reproduce figures and tables of the papers, and write a page for each paper.
 
-    The page compares what the paper prints with what we measure; its table is also printed. ``reproduce all`` makes
-    every figure. Exit code: 0 all done; 1 some figures could not be made; 2 bad input; 130 interrupted.
+    The page compares what the paper prints with what we measure. The same table is printed. 'reproduce all' makes all
+    figures. Exit code: 0 if all were made, 1 if some could not be made, 2 for invalid input, 130 if interrupted.
     """
     figures = papers.list_figures(experiments or papers.figures_folder())
     if only_list:

@@ -20,7 +20,7 @@ from ltr_duel.core import InputError, columns, errors
 if TYPE_CHECKING:
     import pandas as pd
 
-_ENOUGH_RUNS = 6  # minimum number of runs with which Wilcoxon's test can give p < 0.05
+_ENOUGH_RUNS = 6  # with fewer runs, Wilcoxon's test cannot give p < 0.05
 _TESTS = (
     "p: paired two-sided Wilcoxon test of the regret at the horizon against the policy with the lowest mean,"
     " corrected for all pairs by Holm's method. effect: mean paired difference divided by its sd (Cohen's d_z)"
@@ -42,7 +42,7 @@ def command(
     folder: Path, studies: tuple[str, ...], regrets: tuple[str, ...], out: Path | None, bibtex: bool,
     figure: FigureOptions,
 ) -> None:  # fmt: skip
-    """Summarise the finished runs in FOLDER: mean, spread, and paired tests against the best policy."""
+    """Summarise the finished runs in FOLDER: means, spread, and paired tests of each policy against the best one."""
     for regret in regrets:
         errors.require_one_of("regret", regret, simulation.REGRETS)
     results = experiment.StudyResults(folder, studies)
@@ -72,7 +72,7 @@ def command(
 
 
 def _notes(results: experiment.StudyResults, summaries: dict[str, pd.DataFrame]) -> Iterator[str]:
-    """Yield what the tables lack: defined regrets, enough runs, and certain winners."""
+    """Yield notes on regrets that are not defined, on too few runs, and on uncertain winners."""
     for regret, summary in summaries.items():
         problems = summary.loc[summary["mean"].isna(), columns.PROBLEM].unique().astype(str)
         why = _NEEDED.get(regret, "there is no Condorcet winner; use --regret copeland")
@@ -94,7 +94,7 @@ def _notes(results: experiment.StudyResults, summaries: dict[str, pd.DataFrame])
 def _figures(
     results: experiment.StudyResults, frame: pd.DataFrame, names: list[str], figure: FigureOptions
 ) -> Iterator[tuple[str, Callable[[Path], Any]]]:
-    """Yield the name and the writer of a figure of all problems, and of one for each problem and horizon."""
+    """Yield the name and the writer of each figure: one for all problems, and one for each problem and horizon."""
     bounds = {problem: analysis.drawn_bound(results.matrix(problem)) for problem in results.problems}
     keys = [columns.PROBLEM, columns.HORIZON, columns.POLICY]
     frame = frame.assign(**{columns.LOWER_BOUND: frame[columns.PROBLEM].map(bounds)})

@@ -17,7 +17,7 @@ from ltr_duel.core import InputError
 
 
 def _shard(context: click.Context, param: click.Parameter, text: str | None) -> experiment.Shard | None:
-    """Read ``i/n``."""
+    """Read a shard such as ``2/4``."""
     match = re.fullmatch(r"(\d{1,9})/(\d{1,9})", text or "")
     if match and 1 <= int(match[1]) <= int(match[2]):
         return experiment.Shard(int(match[1]), int(match[2]))
@@ -41,9 +41,9 @@ def command(
     spec: Path, out: Path | None, dry_run: bool, check: int | None, backend: str, jobs: int, scheduler: str | None,
     shard: experiment.Shard | None, retry: bool, plugins: list[core.plugins.Plugin],
 ) -> None:  # fmt: skip
-    """Run the experiment in the file SPEC, except for runs whose results exist.
+    """Run the experiment that the file SPEC describes, except for runs whose results exist already.
 
-    Exit code: 0 all runs are done; 1 runs failed, or --check finds a difference; 2 bad input; 130 or 143 interrupted.
+    Exit code: 0 if all runs are done, 1 if some failed or differ (--check), 2 for invalid input, 130 or 143 if stopped.
     """
     executor = experiment.Backend(backend, jobs, scheduler)
     experiment.check_backend(executor)
@@ -68,11 +68,11 @@ def command(
     except InputError as error:
         click.echo(f"ltr-duel: {error}", err=True)
         code = 2
-    end(code, at_once=backend == "dask")  # does not wait for the threads of the dask client
+    end(code, at_once=backend == "dask")  # the threads of the dask client would delay the end
 
 
 def _print(report: experiment.Report, out: Path) -> int:
-    """Print the numbers of runs done and left, and how to resume; return the exit code."""
+    """Print how many runs are done and left, and how to continue; return the exit code."""
     counts = f"{report.planned:,} runs planned: {report.done:,} done now, {report.already_done:,} already done"
     failed = f", {report.failed:,} failed" * bool(report.failed)
     click.echo(counts + failed + f", {report.left:,} to do" * bool(report.left))

@@ -1,4 +1,4 @@
-"""``ltr-duel sensitivity``: measure the impressions that each method needs to find the better ranker."""
+"""``ltr-duel sensitivity``: measure how many impressions each method needs to find the better ranker."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def command(
     path: Path, corpus: Corpus, clicks: str, impressions: int, repetitions: int, accuracy: float, jobs: int,
     out: Path | None, **settings: Any,
 ) -> None:  # fmt: skip
-    """Measure how soon each method finds the better of two rankers, by default features, of the corpus at PATH.
+    """Measure how many impressions each method needs to find the better of two rankers of the corpus at PATH.
 
-    The better ranker has the higher NDCG@10. A method is sure of a pair after the impressions from which it is right in
-    a share of --accuracy of the repetitions; the table has the median over pairs, and the accuracy at the end.
+    The better ranker has the higher NDCG@10. A method is sure of a pair as soon as it is right in a share of --accuracy
+    of the repetitions, and stays so. The table has the median over pairs, and the accuracy at the end.
     """
     import pandas as pd
 

@@ -21,11 +21,11 @@ from ltr_duel.core import InputError
 @click.option("--port", type=COUNT, help="Port, 0 for any free port.  [default: the port in CONFIG, or 8080]")
 @options.plugin
 def command(config: Path, host: str, port: int | None) -> None:
-    """Serve the live experiment of CONFIG, a TOML file, until SIGTERM or Ctrl-C stops it.
+    """Serve the live experiment of the TOML file CONFIG, until SIGTERM or Ctrl-C stops the service.
 
-    POST /decide returns the page of a search, POST /events receives views and clicks; / shows the state of the
-    experiment. The API key is in LTR_DUEL_API_KEY or in the file 'api_key_file', by default api.key beside CONFIG,
-    which is made at the first start, as is 'key_file' with the secret that signs tokens. The log goes to stderr.
+    POST /decide returns the page of a search, POST /events receives views and clicks, and / shows the state of the
+    experiment. The API key is read from LTR_DUEL_API_KEY or from the file 'api_key_file', by default api.key beside
+    CONFIG. The first start makes this file, and the file 'key_file' with the secret that signs tokens.
     """
     try:
         run_service = live.run_service

@@ -52,13 +52,13 @@ def command(
 ) -> None:  # fmt: skip
     """Run policies against the preference matrix in FILE, and plot their regret.
 
-    In place of FILE, the name of a synthetic or published matrix ('arxiv', 'arith51', ...) is accepted. With --users
-    CORPUS each comparison is a query, a shown list, and a simulated user who clicks; regret is measured by the matrix
-    in FILE, or by one that is first estimated from the same users. Policies that compare sets of rankers require
-    --users, or --sets independent-coins, although the outcomes of one list are not independent.
+    In place of FILE, you can give the name of a synthetic or published matrix ('arxiv', 'arith51', ...). With --users
+    CORPUS, each comparison is a query, a list, and a simulated user who clicks. Regret is then measured by the matrix
+    in FILE or, without FILE, by a matrix that is first estimated from the same users. Policies that compare sets of
+    rankers require --users or --sets independent-coins. (The outcomes of a real list are not independent.)
 
-    Writes results.parquet, pulls.parquet, runs.json and regret.png (see --figures). --log, which requires one policy,
-    writes the impressions of the first repetition for 'ltr-duel logs'; alone, it writes only the log.
+    The results are results.parquet, pulls.parquet, runs.json and regret.png (see --figures). With one policy, --log
+    writes the impressions of the first repetition for 'ltr-duel logs'. Without --out, --log writes only the log.
     """
     if file is None and users is None:
         raise InputError("give the FILE of a preference matrix, or --users with a corpus")
@@ -118,9 +118,9 @@ def command(
 
 
 def _differences(file: Path | None, measured: dict[str, Any], users: dict[str, Any]) -> Iterator[str]:
-    """Yield a note for each setting in which the users differ from those of a matrix.
+    """Yield a note for each setting that differs between the simulated users and the users of a matrix.
 
-    Raises `InputError` if they have another order of tied documents, because then they have other rankers.
+    Raises `InputError` if tied documents have another order, because the rankers are then different.
     """
     rule, seed = measured.get("ties"), measured.get("tie_seed", 0)
     same_corpus = measured.get("corpus_sha256") == users["corpus_sha256"]

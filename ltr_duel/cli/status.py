@@ -1,4 +1,4 @@
-"""``ltr-duel status``: report the progress of an experiment."""
+"""``ltr-duel status``: report how far an experiment is."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ltr_duel.cli._words import Command
 def command(folder: Path, traceback: bool) -> None:
     """Report how many runs of the experiments in FOLDER are done, running, failed or waiting, and the time left.
 
-    Exit code 1 if runs failed.
+    The exit code is 1 if runs failed.
     """
     status = experiment.read_status(folder)
     failures, waiting = len(status.failures), status.left - status.running

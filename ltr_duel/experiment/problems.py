@@ -129,7 +129,6 @@ def _utility_problems(spec: UtilitySpec, reading: Reading) -> Iterator[Problem]:
 
 
 def _means(spec: UtilitySpec, reading: Reading) -> Iterator[Choice]:
-    """Yield the mean utilities of each set of arms."""
     if spec.means:
         yield Choice([spec.name], {}, list(spec.means))
     for name in spec.set:

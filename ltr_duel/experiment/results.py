@@ -80,7 +80,7 @@ class StudyResults:
         self._store = Store(folder)
         self._store.require()
         chosen, self._index = _chosen(self._store, studies), Index(self._store)
-        self._problems: dict[str, dict[str, Any]] = {}  # by name; from the first study that contains the problem
+        self._problems: dict[str, dict[str, Any]] = {}  # by name, as the first study describes them
         groups: dict[str, _Finished] = {}
         conditions: dict[tuple[str, int], Condition] = {}
         for study in chosen:
@@ -105,7 +105,6 @@ class StudyResults:
         self.notes = [*filter(None, [COINS_NOTE * coins, *late]), *damaged]
 
     def __iter__(self) -> Iterator[tuple[Condition, Results]]:
-        """Yield each condition that has finished runs, with its results."""
         for condition in self.conditions:
             if self._finished(condition.problem, condition.horizon):
                 yield condition, self.results(condition.problem, condition.horizon)
@@ -207,7 +206,6 @@ class StudyResults:
         return self._problems[problem]
 
     def _finished(self, problem: str, horizon: int) -> list[_Finished]:
-        """Return the groups of a condition that have finished runs."""
         wanted = (problem, horizon)
         return [done for done in self._groups if (done.problem["name"], done.group.horizon) == wanted]
 

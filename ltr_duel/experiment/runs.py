@@ -120,7 +120,6 @@ class Index:
                 self.seconds.append(seconds)
 
     def _require_equal(self, twice: Iterable[tuple[Row, Row]]) -> None:
-        """Raise an error if two files contain different results of the same run."""
         ordered = sorted(twice, key=lambda pair: (pair[0].file, pair[1].file))
         for (name, other), pairs in groupby(ordered, key=lambda pair: (pair[0].file, pair[1].file)):
             rows, others = zip(*pairs, strict=True)

@@ -112,9 +112,9 @@ def make_schedule(
     spec : str, Path or SpecFile
         The TOML file, or the result of `read_spec`.
     plugins : sequence of path
-        Plug-in files to load first, in addition to those named in the file.
+        Python files with plug-ins. They are loaded in addition to those that the file names.
     jobs : int
-        Number of threads for estimating matrices; -1 for all cores.
+        The number of threads that estimate matrices; -1, the default, means one for each core.
     estimate : bool
         Whether to estimate matrices that are missing, which is the default. If False, placeholders replace them; such
         a schedule can be displayed, but not executed.

@@ -267,7 +267,7 @@ def read_spec(path: str | Path, content: str | None = None, *, plugins: Sequence
     content : str, optional
         The text of the file. If it is given, the file need not exist.
     plugins : sequence of path
-        Plug-in files to load first, in addition to those named in the file.
+        Python files with plug-ins. They are loaded in addition to those that the file names.
 
     Returns
     -------

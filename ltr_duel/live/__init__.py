@@ -1,6 +1,6 @@
-"""Live experiments: a plan decides each search, a policy learns from the outcomes, and the next plan follows.
+"""Compare rankers with real users: a plan decides which page a search gets, and a policy learns from the clicks.
 
-Deciding needs the plan only, in any number of processes. Outcomes come from a click log or the store of a service.
+A plan contains the probability of each set of rankers. From the outcomes under one plan, the policy makes the next.
 """
 
 import lazy_loader

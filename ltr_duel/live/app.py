@@ -1,4 +1,4 @@
-"""A live experiment over HTTP: eight routes, one key, and a limit for the body and the time of each request.
+"""The HTTP service of a live experiment. It requires a key, and limits the size and the time of each request.
 
 request -> `Guard` (key, time) -> body -> `GroupCommit` (one transaction for all waiting calls) -> `Experiment`
 """
@@ -36,13 +36,13 @@ from ltr_duel.live.validation import Report, Search, StoreError
 
 LOG = logging.getLogger("ltr_duel.serve")
 _MOST_WAITING = 500  # calls
-_LARGEST_BATCH = 64  # calls of one transaction, so that the next calls do not wait for long
-_EVERY = 1.0  # seconds between two searches for pages whose window is over
-_REST = 0.02  # seconds after some pages were counted in which waiting calls are answered first
-_STATE_SECONDS = 1.0  # minimum age of a state that is computed again
-_STATE_SHARE = 4  # and as a multiple of the time of the computation, so that states take at most a fifth of a core
+_LARGEST_BATCH = 64  # calls in one transaction; few, so that the next calls do not wait long
+_EVERY = 1.0  # seconds after which the service looks again for pages whose window is over
+_REST = 0.02  # seconds of rest after some pages were counted, in which waiting calls are answered
+_STATE_SECONDS = 1.0  # a state is computed again if it is at least this old
+_STATE_SHARE = 4  # and this many times as old as its computation took: at most a fifth of a core
 _OF_DECISION = "page", "token", "rankers", "served", "version"
-_BROKEN_SECONDS = 10.0  # after a failure of the store, for which the service is not healthy
+_BROKEN_SECONDS = 10.0  # how long /health reports a failure of the store
 _REFRESH = "10"  # seconds after which a browser loads the page again
 _HEADERS = [
     (b"cache-control", b"no-store"),
@@ -57,7 +57,7 @@ _TOO_LATE = "the answer took too long; it is unknown whether the request was sto
 
 
 class GroupCommit:
-    """Answer the calls that arrive during a transaction together in the next one."""
+    """Answers calls in groups: those that arrive during a transaction share the next transaction."""
 
     def __init__(self, experiment: Experiment) -> None:
         self._experiment = experiment
@@ -67,7 +67,7 @@ class GroupCommit:
         self._broken_until = 0.0
 
     async def answer(self, call: Search | Report) -> Any:
-        """Return the answer to a call when its rows are on disk. Raises the error of the call."""
+        """Return the answer to a call, once its rows are on disk. Raises the error that the call caused."""
         if self.waiting >= _MOST_WAITING:
             raise StoreError("too many requests are waiting for an answer")
         future = asyncio.get_running_loop().create_future()
@@ -80,7 +80,7 @@ class GroupCommit:
         loop = asyncio.get_running_loop()
         while self._waiting:
             entries = [self._waiting.popleft() for _ in range(min(_LARGEST_BATCH, self.waiting))]
-            batch = [(call, future) for call, future in entries if not future.done()]  # done: its time was over
+            batch = [(call, future) for call, future in entries if not future.done()]  # done: its time was up
             try:
                 calls = [call for call, _ in batch]
                 answers: list[Any] = await loop.run_in_executor(self._thread, self._experiment.answer, calls)
@@ -98,7 +98,7 @@ class GroupCommit:
         self._work = None
 
     def warn(self, error: StoreError) -> None:
-        """Log that the store failed, but not for each call."""
+        """Log that the store failed, once for many calls that fail in a row."""
         now = time.monotonic()
         if now >= self._broken_until:
             LOG.warning("%s", error)
@@ -124,7 +124,7 @@ class GroupCommit:
 
 
 class Guard:
-    """Require the API key, limit the time of each answer, and count the answers."""
+    """Requires the API key, limits the time of each answer, and counts the answers."""
 
     def __init__(self, app: ASGIApp, api_key: str, answer_seconds: float, metrics: Metrics) -> None:
         self._app, self._digest = app, hashlib.sha256(api_key.encode()).digest()
@@ -170,8 +170,6 @@ class Guard:
 
 
 class _Service:
-    """The routes."""
-
     def __init__(self, experiment: Experiment, keys: Keys, largest_body: int) -> None:
         self._experiment, self._keys, self._largest_body = experiment, keys, largest_body
         self._commits = GroupCommit(experiment)
@@ -233,7 +231,7 @@ class _Service:
         return Response(self.metrics.text(await self._latest_state()), media_type=self.metrics.media_type)
 
     async def _latest_state(self) -> LiveState:
-        """Return the state, which is computed again if the latest is too old."""
+        """Return the latest state, or compute it again if it is too old."""
         async with self._reading:
             began = time.monotonic()
             if self._state is None or began >= self._state_ends:
@@ -245,7 +243,7 @@ class _Service:
     async def _body(
         self, request: Request, required: tuple[str, ...], optional: tuple[str, ...] = ()
     ) -> dict[str, Any]:
-        """Return the JSON object in the body. Raises an error with a sentence if it is something else."""
+        """Return the JSON object in the body. Raises an error if the body is something else."""
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise HTTPException(415, "the body must be JSON, with 'content-type: application/json'", _CLOSE)
         body = bytearray()
@@ -267,7 +265,7 @@ class _Service:
 
     @asynccontextmanager
     async def lifespan(self, app: Starlette) -> AsyncIterator[None]:
-        """Learn while the service runs; at its end, answer the waiting requests."""
+        """Let the policy learn while the service runs. At the end, answer the requests that wait."""
         learning = asyncio.create_task(self._learn())
         yield
         learning.cancel()
@@ -278,9 +276,9 @@ class _Service:
             counted = 0
             try:
                 counted = await asyncio.to_thread(self._experiment.learn_some)
-            except StoreError as error:  # the next attempt follows
+            except StoreError as error:  # it is tried again
                 self._commits.warn(error)
-            except Exception:  # otherwise the policy would never learn again
+            except Exception:  # without this, the policy would never learn again
                 LOG.exception("the pages whose window is over cannot be counted")
             await asyncio.sleep(_REST if counted else _EVERY)
 
@@ -288,7 +286,7 @@ class _Service:
 def make_app(
     experiment: Experiment, keys: Keys, api_key: str, *, largest_body: int = 250_000, answer_seconds: float = 10.0
 ) -> ASGIApp:
-    """Return the service of an open experiment; its plan is signed by the keys."""
+    """Return the HTTP service of an open experiment. The keys sign the plan that it hands out."""
     service = _Service(experiment, keys, largest_body)
     app = Starlette(
         routes=service.routes(),
@@ -300,7 +298,6 @@ def make_app(
 
 
 def _refuse(request: Request, error: Exception) -> Response:
-    """Return the answer to a request that caused an error."""
     if isinstance(error, HTTPException):
         return _error(error.status_code, error.detail, error.headers or {})
     if isinstance(error, StoreError):

@@ -1,8 +1,8 @@
-"""The controls of an experiment: pause, resume, share, drop, winner, end.
+"""The controls with which an operator steers an experiment: pause, resume, share, drop, winner, end.
 
-Each use of a control adds a row to the store. Rows never change; in order, they determine the state (`Controls`), which
-the plan carries to every machine that follows it. So a control changes no page of a user who stays in the experiment,
-except for "drop", after which a policy of the remaining rankers learns again from their outcomes.
+Each use of a control adds a row to the store, and the rows together give the state of the controls (`Controls`). The
+plan contains this state. Users who stay in the experiment keep their pages, unless a ranker is dropped: then a policy
+of the remaining rankers starts and learns again from their outcomes.
 """
 
 from __future__ import annotations
@@ -26,36 +26,36 @@ RUNS, PAUSED, WINNER, ENDED = "experiment", "paused", "winner", "ended"
 
 
 class Control(NamedTuple):
-    """A use of a control: a row of the store."""
+    """One use of a control, which is a row of the store."""
 
     action: str  # one of `ACTIONS`
     ranker: str = ""  # for "drop" and "winner"
-    share: float | None = None  # for "share": share of the users in the experiment; None: unchanged
-    holdback: float | None = None  # for "share": share of the users who always get the incumbent's list
+    share: float | None = None  # for "share": the share of users in the experiment; None leaves it unchanged
+    holdback: float | None = None  # for "share": the share of users who always get the incumbent's list
     who: str = ""  # name of the operator
     time: float = 0.0  # seconds since 1970
-    version: int = 0  # the plan in use at that time
+    version: int = 0  # version of the plan at that time
 
     def row(self) -> tuple[float, str, str, str]:
-        """Return the cells of the row."""
+        """Return the cells of the row in the store."""
         value = {"ranker": self.ranker, "share": self.share, "holdback": self.holdback, "version": self.version}
         return self.time, self.action, json.dumps(value), self.who
 
     @classmethod
     def of_row(cls, time: float, action: str, value: str, who: str) -> Control:
-        """Return the control of a row."""
+        """Return the use of a control that a row of the store describes."""
         return cls(action, who=who, time=time, **json.loads(value))
 
 
 class Controls(NamedTuple):
-    """The state of the controls."""
+    """The state of the controls after all their uses."""
 
     mode: str = RUNS  # "experiment", "paused", "winner" or "ended"
     winner: str = ""  # the ranker served instead of the experiment; while paused, the ranker that "resume" will serve
-    share: float = 1.0
-    holdback: float = 0.0
+    share: float = 1.0  # share of the users in the experiment
+    holdback: float = 0.0  # share of the users who always get the incumbent's list
     dropped: tuple[str, ...] = ()
-    version: int = 0  # the plan in use when the last ranker was dropped; later versions follow it
+    version: int = 0  # version of the plan when the last ranker was dropped; the next plans count on from it
 
     @property
     def words(self) -> str:
@@ -74,7 +74,7 @@ class Controls(NamedTuple):
         return tuple(k for k, name in enumerate(settings.rankers) if name not in self.dropped)
 
     def after(self, control: Control, settings: Settings) -> Controls:
-        """Return the state after a use. Raises `InputError` for an invalid use, or one that changes nothing."""
+        """Return the state after a use. Raises `InputError` if the use is invalid or changes nothing."""
         action, ranker = control.action, control.ranker
         errors.require_one_of("control", action, ACTIONS)
         if self.mode == ENDED:
@@ -120,7 +120,7 @@ class Controls(NamedTuple):
 
 
 def fold(controls: Iterable[Control], settings: Settings) -> Controls:
-    """Return the state after all uses."""
+    """Return the state after all these uses, beginning with the settings' share and holdback."""
     state = Controls(share=settings.share, holdback=settings.holdback)
     for control in controls:
         state = state.after(control, settings)
@@ -128,12 +128,12 @@ def fold(controls: Iterable[Control], settings: Settings) -> Controls:
 
 
 def controls_in(db: sqlite3.Connection) -> list[Control]:
-    """Return the uses of controls in a store."""
+    """Return all uses of controls that a store contains."""
     return [Control.of_row(*row) for row in db.execute("SELECT time, action, value, who FROM controls ORDER BY n")]
 
 
 def add_control(db: sqlite3.Connection, settings: Settings, control: Control) -> Controls:
-    """Add the use of a control to a store, inside a transaction; return the state after it."""
+    """Store the use of a control, inside a transaction of the caller, and return the state after it."""
     require_text("the name of the operator", control.who, 100, empty=True)
     if control.action != "share" and (control.share, control.holdback) != (None, None):
         raise InputError(f"'{control.action}' takes no share and no holdback")
@@ -147,13 +147,13 @@ def add_control(db: sqlite3.Connection, settings: Settings, control: Control) ->
 
 
 def require_policy(settings: Settings, before: Controls, control: Control) -> None:
-    """Refuse to drop a ranker if the policy cannot do without; takes a second, so it is not part of a transaction."""
+    """Raise an error if the policy cannot work without the dropped ranker. The test is slow: use no transaction."""
     if control.action == "drop":
         Planner(settings, before.after(control, settings).left(settings))
 
 
 def control_store(store: str | Path, control: Control) -> Controls:
-    """Use a control of an experiment, which another process may be running; return the state after it."""
+    """Use a control of an experiment that another process may be serving, and return the state after it."""
     with closing(connected(store)) as db:
         try:
             settings = settings_in(db, store)

@@ -1,7 +1,7 @@
-"""What counts: a page whose window is over, if it was seen, with the credited events inside the window.
+"""Count the pages of a live experiment. A page counts when its window is over, if the user has seen the page.
 
-Pages are counted once, in the order of their display. Counts of pairs, the outcomes for the policy and the exported log
-follow from the same rule, so state, policy and log agree.
+The events inside the window then decide which ranker won. Each page is counted once, in the order of display. The
+state, the policy and the exported log use the same counts.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from ltr_duel.live.store import Store
 CLICKED = """
 (SELECT group_concat(DISTINCT position) FROM events WHERE events.impression = exposures.impression
  AND kind = :credit AND position AND value > 0 AND events.time - exposures.time <= :window)
-"""  # the credited positions of a page, from 1
+"""  # positions, from 1, of the documents on a page whose events credit rankers
 _DUE = f"""
 SELECT time, n, impression, user, rankers, record, seen, {CLICKED} FROM exposures WHERE NOT learned ORDER BY n LIMIT 50
-"""  # few at a time, because searches wait meanwhile
+"""  # few pages at a time, because searches wait until they are counted
 _COUNT = "INSERT INTO counts VALUES (?, ?, ?, ?, 1) ON CONFLICT DO UPDATE SET n = n + 1"
 _TOTAL = """
 INSERT INTO totals VALUES (?, 1, ?, ?)
@@ -28,14 +28,14 @@ ON CONFLICT DO UPDATE SET shown = shown + 1, seen = seen + excluded.seen, clicke
 
 
 def positions_in(clicked: str | None) -> list[int]:
-    """Return the positions that `CLICKED` lists, ascending."""
+    """Return the positions that the column `CLICKED` lists, in ascending order."""
     return sorted(map(int, clicked.split(","))) if clicked else []
 
 
 def count_due(store: Store, settings: Settings, now: float) -> tuple[int, list[Outcome]]:
-    """Count pages whose window is over at the time ``now``, inside a transaction.
+    """Count some pages whose window is over at the time ``now``. The caller begins and ends the transaction.
 
-    Returns the number of pages, and the outcomes of those that count.
+    Returns the number of these pages, and the outcomes of the pages that count.
     """
     values, window = {"credit": settings.credit, "window": settings.window}, settings.window
     due = list(takewhile(lambda row: now - row[0] > window, store.db.execute(_DUE, values)))  # times never decrease
@@ -46,7 +46,7 @@ def _count(
     store: Store, settings: Settings, n: int, impression: str, user: str, text: str, record: str, seen: int,
     clicked: str | None,
 ) -> Outcome | None:  # fmt: skip
-    """Count a page; store and return its outcome for the policy, or None if it does not count."""
+    """Mark a page as counted. Store and return its outcome, or return None if the page does not count."""
     db, rankers = store.db, json.loads(text)
     counts = seen or settings.count == "shown"
     db.execute("UPDATE exposures SET learned = 1 WHERE n = ?", (n,))

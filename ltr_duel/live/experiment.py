@@ -1,10 +1,10 @@
-"""A live experiment: the plan decides, the store keeps, and after a fixed window the policy learns.
+"""A live experiment: a plan decides searches, a store keeps pages and events, and a policy learns from the outcomes.
 
-    decide (plan -> page) -> exposure row        report (token) -> event rows
-    window over -> credit, in the order of display -> counts of pairs, outcomes -> policy, in batches -> next plan
+    search -> plan -> page, a row of the store        events of the page -> rows of the store
+    window of the page over -> credit -> outcome -> policy, in batches -> next plan
 
-Nothing in memory is needed to continue: the policy has been told the stored outcomes, in their order, in batches of
-``settings.batch``, so telling them again leads to the same plan.
+After a restart, the policy is told all stored outcomes again, in the same order and in the same batches. The plan is
+therefore the same as before.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ltr_duel.live.store import Store, settings_in
 from ltr_duel.live.validation import Report, Search, StoreError, read_events, require_search
 
 _MOST_EVENTS = 1000  # of one page
-_KEPT = ("shown", "method", "outcome", "policy", "propensity", "owners", "page")  # columns of a record in ``record``
+_KEPT = ("shown", "method", "outcome", "policy", "propensity", "owners", "page")  # what a store keeps of a record
 _ADD = """
 INSERT OR IGNORE INTO exposures (impression, time, user, query, rankers, record, context) VALUES (?, ?, ?, ?, ?, ?, ?)
 """
@@ -40,27 +40,27 @@ _EVENT = "INSERT OR IGNORE INTO events SELECT ?1, ?2, ?3, ?4, ?5, ?6 FROM exposu
 
 
 class Experiment:
-    """A live experiment in one store, opened by `Experiment.open`. Threads may share it.
+    """A live experiment with its store. Use `Experiment.open` to make one; several threads may use it.
 
-    The changes of a call are on disk when the call returns. A call that raises an error has changed nothing.
+    When a call returns, its changes are on disk. A call that raises an error has changed nothing.
 
     Parameters
     ----------
     store : Store
         An open store.
     settings : Settings
-        The settings of the store; also an attribute.
+        The settings of the store, which are also an attribute.
     keys : Keys
-        Secrets that sign the tokens.
+        The secrets that sign tokens.
     clock : callable
-        Returns seconds since 1970.
+        A function that returns the time in seconds since 1970.
 
     Attributes
     ----------
     plan : LivePlan
-        The plan that decides now.
+        The plan that decides searches now.
     controls : Controls
-        The state of the controls; ``used`` are all uses.
+        The state of the controls. The attribute ``used`` lists all their uses.
 
     Examples
     --------
@@ -78,7 +78,7 @@ class Experiment:
 
     def __init__(self, store: Store, settings: Settings, keys: Keys, clock: Callable[[], float]) -> None:
         self.settings, self._store, self._keys, self._clock = settings, store, keys, clock
-        self._lock, self._planning = threading.RLock(), threading.RLock()  # the second is taken first
+        self._lock, self._planning = threading.RLock(), threading.RLock()  # take the second before the first
         latest = store.rows("SELECT time FROM exposures ORDER BY n DESC LIMIT 1")
         self._latest = max([store.meta("clock"), *(row[0] for row in latest)])
         self._begin()
@@ -88,22 +88,22 @@ class Experiment:
         cls, store: str | Path, settings: Settings | None = None, *, keys: Keys | None = None,
         clock: Callable[[], float] = time.time,
     ) -> Experiment:  # fmt: skip
-        """Open a store, which is created if settings are given.
+        """Open the store of an experiment. If settings are given, a missing store is created.
 
         Parameters
         ----------
         store : path
         settings : Settings, optional
-            They must agree with those of an existing store, except for ``confidence``, ``margin`` and ``serve``.
+            The settings. For an existing store, only ``confidence``, ``margin`` and ``serve`` may have changed.
         keys : Keys, optional
-            Secrets that sign the tokens; by default a random key, whose tokens end with the process.
+            The secrets that sign tokens. By default, a random key, whose tokens are valid until the process ends.
         clock : callable, optional
-            Returns seconds since 1970. The time of the experiment never goes back.
+            A function that returns the time in seconds since 1970. The time of the experiment never goes back.
 
         Raises
         ------
         InputError
-            If the store is missing, in use, of other settings or another version of this package, or no store.
+            If the store is missing, is in use, has other settings, or was made by another version of this package.
         """
         meta = None if settings is None else {"settings": settings_text(with_seed(settings))}
         opened = Store(store, meta)
@@ -117,7 +117,7 @@ class Experiment:
             raise
 
     def close(self) -> None:
-        """Close the store, when the policy has learned."""
+        """Close the store. If the policy is learning, wait until it has finished."""
         with self._planning, self._lock:
             self._store.close()
 
@@ -131,45 +131,46 @@ class Experiment:
         self, user: str, query: str, rankings: Mapping[str, Sequence[Any]], *,
         context: Mapping[str, str] = MappingProxyType({}),
     ) -> Decision:  # fmt: skip
-        """Return the page of a search, with a token to report its events.
+        """Return the page to show for a search, with a token for reporting its events.
 
-        The same user, query and lists get the same page, with the same token, until the next plan.
+        Until the next plan, the same user, query and lists get the same page with the same token.
 
         Parameters
         ----------
         user, query : str
-            A stable id of the user or session, and the query; neither is empty.
+            A stable id of the user or session, and the text of the query. Neither may be empty.
         rankings : mapping of str to sequence
-            Document ids, best first, at least of each ranker that ``plan.rankers(user, query)`` returns.
+            The list of each ranker: document ids, best first. Only rankers that ``plan.rankers(user, query)`` returns
+            are required.
         context : mapping of str to str, optional
-            Attributes of the search that the settings name.
+            Further attributes of the search. Their names must be in the settings.
 
         Raises
         ------
         InputError
-            For an invalid value or a missing list.
+            If a value is invalid or a required list is missing.
         StoreError
             If the store cannot be written.
         """
         return self._answer(Search(user, query, rankings, context))
 
     def report(self, token: str, events: Sequence[Any]) -> str:
-        """Keep events of a page, and return the page's impression; a repeated report changes nothing.
+        """Store events of a page, and return the name of its impression. A repeated report changes nothing.
 
         Parameters
         ----------
         token : str
-            The token of the page.
+            The token that `decide` returned with the page.
         events : sequence of Event or mapping
-            Events inside the window credit rankers, if they are of the kind ``settings.credit``; later ones are kept
-            for the log only.
+            What the user did. Events of the kind ``settings.credit`` credit rankers if they arrive inside the window.
+            Later events are only kept for the log.
 
         Raises
         ------
         TokenError
             If the token belongs to no page of this experiment.
         InputError
-            For an invalid event, or a document that is not on the page.
+            If an event is invalid, or its document is not on the page.
         StoreError
             If the store cannot be written.
         """
@@ -182,7 +183,7 @@ class Experiment:
         return answer
 
     def answer(self, calls: Sequence[Search | Report]) -> list[Decision | str | InputError]:
-        """Return the result or the error of each call; one transaction makes the changes of all calls durable."""
+        """Return the result or the error of each call. One transaction stores the changes of all these calls."""
         with self._lock:
             self._look()
             now, answers, writes = self._now(), list[Any](), list[tuple[str, Sequence[Any]]]()
@@ -228,11 +229,11 @@ class Experiment:
         return impression
 
     def learn(self) -> int:
-        """Count all pages whose window is over, make the next plan if a batch is complete, and return their number."""
+        """Count all pages whose window is over, and return their number. A complete batch leads to the next plan."""
         return sum(iter(self.learn_some, 0))
 
     def learn_some(self) -> int:
-        """Do as `learn` for at most 50 pages, so that searches wait for a short time only; 0 if none is due."""
+        """Do the same as `learn` for at most 50 pages, so that searches need not wait long."""
         with self._planning:
             with self._lock, self._store.transaction():
                 self._look()
@@ -251,7 +252,7 @@ class Experiment:
             return due
 
     def _begin(self) -> None:
-        """Make the policy of the remaining rankers, and tell it their stored outcomes."""
+        """Start a policy for the remaining rankers, and tell it the stored outcomes between them."""
         with self._lock, self._store.transaction():
             self.used = controls_in(self._store.db)
             self.controls = fold(self.used, self.settings)
@@ -265,12 +266,12 @@ class Experiment:
         self._tell(outcomes)
 
     def _reserve(self, version: int) -> None:
-        """Store a plan's version before it decides: after a drop, which another process may store, versions follow."""
+        """Store the version of a plan before the plan is used, so that no later plan gets the same version."""
         if version > self._store.meta("version"):
             self._store.set_meta("version", version)
 
     def _tell(self, outcomes: Sequence[Outcome]) -> None:
-        """Tell the policy all complete batches of outcomes, while searches go on, and make the plan."""
+        """Tell the policy all complete batches of outcomes, and make the plan. Searches are answered meanwhile."""
         self._untold += outcomes
         batch = self.settings.batch
         while len(self._untold) >= batch:
@@ -280,28 +281,29 @@ class Experiment:
             self.plan: LivePlan = self._controlled(self._planner.plan(self._planned()))
 
     def _planned(self) -> int:
-        """Return the version of the planner's plan; versions go on when a policy of fewer rankers starts again."""
+        """Return the version of the current plan. After a drop, versions count on from the last plan before it."""
         return self._first + self._planner.version
 
     def control(
         self, action: str, ranker: str = "", *, share: float | None = None, holdback: float | None = None, who: str = ""
     ) -> Controls:
-        """Use a control of the experiment.
+        """Use a control, for example to pause or to end the experiment.
 
         Parameters
         ----------
         action : {"pause", "resume", "share", "drop", "winner", "end"}
         ranker : str
-            For "drop" and "winner".
+            The ranker to drop or to serve, for "drop" and "winner".
         share, holdback : float, optional
-            For "share"; by default unchanged.
+            For "share": the share of users in the experiment, and of users who always get the incumbent's list. By
+            default, both stay unchanged.
         who : str
-            Name of the operator, for the record.
+            The name of the operator, which is stored.
 
         Returns
         -------
         Controls
-            The state after the use.
+            The state of the controls after this use.
 
         Raises
         ------
@@ -326,7 +328,7 @@ class Experiment:
             self._take_controls()
 
     def _take_controls(self) -> None:
-        """Read the controls; a dropped ranker leaves the plan when `learn` is called."""
+        """Read the controls. A dropped ranker stays in the plan until `learn` makes the next plan."""
         self.used = controls_in(self._store.db)
         self.controls = fold(self.used, self.settings)
         self.plan = self._controlled(self.plan)
@@ -336,12 +338,12 @@ class Experiment:
         return dataclasses.replace(plan, **{name: getattr(self.controls, name) for name in names})
 
     def state(self) -> LiveState:
-        """Return the state of the experiment: what the counted pages say."""
+        """Return what the counted pages say about the rankers."""
         with self._lock:
             self._look()
             ahead = self._latest - self._clock()
             parts = Counts.read(self._store), self.controls, self.used, self.plan, len(self._untold), ahead
-        return state_of(self.settings, *parts)  # searches do not wait for it
+        return state_of(self.settings, *parts)  # without the lock, so that searches need not wait
 
     def _now(self) -> float:
         self._latest = max(self._latest, self._clock())

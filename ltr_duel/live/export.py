@@ -1,4 +1,4 @@
-"""Export the click log of a live experiment: the pages that `Experiment.state` counts, and all events."""
+"""Export the click log of a live experiment, with the same pages that `Experiment.state` counts."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ WHERE {_COUNTED} ORDER BY exposures.n, events.time
 def export_log(
     store: str | Path, out: str | Path, *, events: str | Path | None = None, without: Sequence[str] = ()
 ) -> int:
-    """Write the counted pages of several rankers as a click log, in the order of their display; return the row count.
+    """Write the counted pages that show several rankers as a click log, and return the number of rows.
 
-    ``clicks`` are the credited events, so `compare_log` agrees with `Experiment.state`. ``events`` is a second file
-    with all events of these pages, also those after the window. ``without`` lists columns to omit: ``query``, ``user``
-    or both. An experiment may be running; all rows are from the same state of the store.
+    The column ``clicks`` has the events that credit rankers, so `compare_log` gives the same result as
+    `Experiment.state`. ``events`` is a second file for all events of these pages, including late ones. ``without``
+    names columns to leave out: ``query``, ``user`` or both. The experiment may be running.
     """
     for name in without:
         errors.require_one_of("column to leave out", name, _PRIVATE)

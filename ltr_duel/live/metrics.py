@@ -1,4 +1,4 @@
-"""What a Prometheus server reads at ``/metrics``: answers and their times, and the counts of the experiment."""
+"""What a Prometheus server reads at ``/metrics``: the service's answers and their times, and counts of pages."""
 
 from __future__ import annotations
 

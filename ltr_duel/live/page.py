@@ -1,4 +1,4 @@
-"""The status page of an experiment, which loads nothing and runs no script."""
+"""The status page of an experiment. It loads no other files and runs no script."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ CONTENT_POLICY = (
     " base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 _TEMPLATE = Path(__file__).parent / "templates" / "experiment.html"
-_MOST = 12  # maximum number of rankers in the matrix; /state contains all
-_LATEST = 10  # maximum number of uses of controls on the page
+_MOST = 12  # largest number of rankers in the matrix of the page; /state contains all rankers
+_LATEST = 10  # number of uses of controls that the page lists
 _ONE_LOOK = (
     "This probability holds for a single look. The intervals below hold at all times and for all pairs together, so"
     " they require more pages for the same conclusion; use the intervals to decide when to stop."
@@ -49,7 +49,6 @@ def experiment_page(state: LiveState) -> str:
 
 
 def _lines(state: LiveState) -> list[str]:
-    """Return sentences about the leading ranker."""
     if not state.compared:
         return []
     chance = float(state.probability[state.rankers.index(state.leader)])
@@ -86,11 +85,11 @@ def _facts(state: LiveState) -> dict[str, str]:
 
 
 def _to_go(state: LiveState) -> str:
-    """Return how many pages are missing for a decision, in words."""
+    """Tell in words how many more pages a decision needs."""
     to_go = state.impressions_to_go
     if not to_go:
         return "none"
-    if to_go > 1000 * state.compared:  # above this limit, the sentence contains no number either
+    if to_go > 1000 * state.compared:  # the sentence of the state has no number either
         return "unknown"
     first, every = (
         float(wins.sum() + ties.sum() / 2)
@@ -101,7 +100,6 @@ def _to_go(state: LiveState) -> str:
 
 
 def _use(control: Control) -> tuple[str, str]:
-    """Return time and description of the use of a control."""
     share = "" if control.share is None else f"{control.share:g}"
     holdback = "" if control.holdback is None else f"holdback {control.holdback:g}"
     words = control.action, control.ranker, share, holdback, f"({control.who})" if control.who else ""

@@ -1,7 +1,7 @@
-"""A plan: the probabilities with which sets of rankers are shown, and the decision of each search.
+"""A plan: the probability with which each set of rankers is shown, and the rule that decides the page of a search.
 
-The page of a search is a function of the plan, the user, the query and the rankers' lists. Every machine that has the
-plan shows the same page each time, and no machine stores anything. The rules are short in any language (docs/plans.md);
+The page of a search depends only on the plan, the user, the query and the rankers' lists. Every machine that has the
+plan therefore shows the same page, and no machine needs to store anything. docs/plans.md describes the rules, and
 `clients/js/plan.js` implements them in JavaScript.
 
     SHA-256(salt, version, user, query) = state of SFC64 -> set of rankers -> interleaved list
@@ -49,40 +49,40 @@ class Decision(NamedTuple):
     ('d1', 'd2')
     """
 
-    page: tuple[Any, ...]  # the documents to show, from the top
+    page: tuple[Any, ...]  # ids of the documents to show, from the top
     rankers: tuple[str, ...]  # the rankers whose lists are on the page
-    record: dict[str, Any] | None  # the page as a row of a click log; None if one ranker fills the page
-    served: str  # "experiment", or why it is outside of it: "share", "holdback", "paused", "winner" or "ended"
-    version: int  # of the plan
-    impression: str = ""  # the name of the page; empty outside of the experiment
-    token: str = ""  # for events, from a service with a store
+    record: dict[str, Any] | None  # the page as a row of a click log; None for a page of one ranker
+    served: str  # "experiment", or why the search is outside: "share", "holdback", "paused", "winner" or "ended"
+    version: int  # version of the plan
+    impression: str = ""  # name of this page, unique in the experiment; empty outside of the experiment
+    token: str = ""  # for reporting events to a service; empty without a service
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LivePlan:
-    """The sets of rankers that are shown to searches, the probability of each set, and who takes part.
+    """Which users take part in an experiment, and with which probability each set of rankers is shown to a search.
 
     Parameters
     ----------
     experiment, version : str, int
-        Name of the experiment, and number of the plan, from 1.
+        The name of the experiment, and the number of the plan, from 1.
     at : int
-        Start of the plan, in seconds since 1970; only checks of logs use it.
+        The start of the plan in seconds since 1970, which is used only when logs are checked.
     mode : {"experiment", "paused", "winner", "ended"}
-        Whether searches are in the experiment. Otherwise users get the list of ``winner`` or, if the experiment is
-        paused or the winner is empty, of the incumbent.
+        "experiment" if rankers are compared. In the other modes, users see the list of one ranker. It is the incumbent
+        if the experiment is paused, and otherwise ``winner`` or, without a winner, the incumbent.
     share, holdback : float
-        Share of the users who take part, and share of the users who always get the incumbent's list.
+        The share of users who take part, and the share of users who always get the incumbent's list.
     policy, method, outcome, top : str, str, str, int
-        As in the settings of the experiment.
+        These are the values in the settings of the experiment.
     salt : str
-        Secret of the hash, the same for all plans of an experiment: its seed.
+        The secret that is hashed with each user and query. It is the seed of the experiment, the same in all its plans.
     sets : tuple of (tuple of str, int)
-        Sets of different rankers; each set with the number of times the policy drew it. ``draws`` is the sum of these.
+        Each set of rankers, with the number of times that the policy chose it. ``draws`` is the sum of these numbers.
     recommended, incumbent : str
-        The policy's recommendation, and the ranker that is shown outside of the experiment.
+        The ranker that the policy recommends, and the ranker that users outside of the experiment see.
     settings, learned : str, int
-        Digest of the settings that all plans share, and number of impressions from which the policy has learned.
+        A digest of the settings, and the number of impressions from which the policy has learned.
 
     Examples
     --------
@@ -116,24 +116,24 @@ class LivePlan:
     def decide(
         self, user: str, query: str, lists: Mapping[str, Sequence[Any]], *, now: float | None = None
     ) -> Decision:
-        """Return the page of a search, which is the same on every machine and at any time.
+        """Return the page to show for a search. It is the same on every machine and at any time.
 
         Parameters
         ----------
         user : str
-            A stable id of the user, or of the session; not empty.
+            A stable id of the user or of the session, which may not be empty.
         query : str
         lists : mapping of str to sequence
-            Document ids (strings or whole numbers), best first, of each ranker that `rankers` returns; other lists are
-            ignored.
+            The list of each ranker that `rankers` returns: document ids (strings or whole numbers), best first. Lists
+            of other rankers are ignored.
         now : float, optional
-            Time of the record in seconds since 1970; by default the current time.
+            The time of the record, in seconds since 1970; by default, the current time.
 
         Raises
         ------
         InputError
-            If the user is empty; if the list of a ranker is missing or empty, or contains a document twice or an
-            invalid id; or if a string cannot be written to a log.
+            If the user is empty, if a required list is missing, empty or invalid (an id may occur only once), or if a
+            string cannot be written to a log.
         """
         state = self._hash(user, query)
         if (outside := self._outside(user)) is not None:
@@ -167,30 +167,30 @@ class LivePlan:
         return Decision(page.shown, rankers, record, RUNNING, self.version, impression)
 
     def rankers(self, user: str, query: str) -> tuple[str, ...]:
-        """Return the rankers whose lists a search requires; parameters as in `decide`."""
+        """Return the rankers whose lists `decide` requires for this search."""
         state = self._hash(user, query)
         outside = self._outside(user)
         return self._chosen(_generator(state)) if outside is None else (outside[0],)
 
     def propensity(self, rankers: Sequence[str]) -> float:
-        """Return the probability that these rankers, in any order, are shown to a search of the experiment."""
+        """Return the probability that a search of the experiment gets this set of rankers."""
         return self._counts[tuple(sorted(rankers))] / self.draws
 
     def impression(self, user: str, query: str, shown: Sequence[str], credit: Sequence[int] | str) -> str:
-        """Return the name of an impression from its record: user, query, shown documents, and owners or page."""
+        """Return the name of an impression. ``credit`` is the column ``owners`` or ``page`` of its record."""
         content = credit if isinstance(credit, str) else _owned(shown, credit)
         return _impression(self.version, self._hash(user, query), content)
 
     def bucket(self, user: str) -> float:
-        """Return the user's number in [0, 1), the same for all plans of the experiment.
+        """Return a number from 0 to 1 (excluded) that belongs to the user under all plans of the experiment.
 
-        Users below the share are in the experiment; users from 1 - holdback on always get the incumbent's list.
+        Users with a number below ``share`` take part. Users from 1 - ``holdback`` on always get the incumbent's list.
         """
         return float(_generator(hashlib.sha256(f"{self.salt}\0{user}".encode()).digest()).random())
 
     @cached_property
     def draws(self) -> int:
-        """How many sets the policy drew for the plan."""
+        """The number of choices of the policy from which the plan is made."""
         return self._bounds[-1]
 
     @cached_property
@@ -205,7 +205,7 @@ class LivePlan:
         return counts
 
     def _outside(self, user: str) -> tuple[str, str] | None:
-        """Return the ranker whose list fills the page and the reason, or None if the search is in the experiment."""
+        """Return the ranker that such a user sees, and why. Return None if the search is in the experiment."""
         if self.mode == RUNNING and self.share == 1:
             return None
         if self.mode == PAUSED:
@@ -221,7 +221,7 @@ class LivePlan:
         return self.sets[bisect_right(self._bounds, int(rng.random() * self.draws))][0]
 
     def _credit(self, rankers: tuple[str, ...], page: Page, shown: list[str]) -> tuple[dict[str, Any], str]:
-        """Return the column that determines how clicks are credited, and the text that identifies page and column."""
+        """Return the column of the record by which clicks are credited, and a text that identifies the page."""
         if self.method.partition(":")[0] != "team_draft":
             text = page.to_json()
             return {"page": text}, text
@@ -238,7 +238,7 @@ class LivePlan:
     def _hash(self, user: str, query: str) -> bytes:
         require_text("the user", user)
         require_text("the query", query, empty=True)
-        if "\0" in user:  # it separates user and query
+        if "\0" in user:  # this character separates user and query
             raise InputError("the user contains the null character")
         return hashlib.sha256(f"{self.salt}\0{self.version}\0{user}\0{query}".encode()).digest()
 
@@ -252,7 +252,7 @@ class LivePlan:
 
     @classmethod
     def from_json(cls, text: str, keys: Keys, *, source: str = "the plan") -> LivePlan:
-        """Parse a string from `to_json`. Raises `InputError` if it is not a plan, or not signed by one of the keys."""
+        """Read a plan that `to_json` wrote. Raises `InputError` if it is no plan, or none of the keys has signed it."""
         try:
             content = json.loads(text)
             plan, key, signature = content["plan"], content["key"], content["signature"]
@@ -273,7 +273,7 @@ class LivePlan:
 
     @classmethod
     def read(cls, path: str | Path, keys: Keys) -> LivePlan:
-        """Read the file of a plan. Raises `InputError` like `from_json`, or if the file cannot be read."""
+        """Read a plan from a file. Raises `InputError` if the file cannot be read, or like `from_json`."""
         path = arguments.as_path("a plan", path)
         try:
             text = path.read_text("utf-8", errors="replace")
@@ -283,7 +283,7 @@ class LivePlan:
 
 
 def _legal(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a plan. Raises `KeyError`, `TypeError` or `ValueError` unless their types and ranges fit."""
+    """Return the fields of a plan. Raises `KeyError`, `TypeError` or `ValueError` if a field is missing or invalid."""
     fields = {name: plan[name] for name in (*_TEXTS, *_WHOLE)}
     fields |= {name: float(plan[name]) for name in _SHARES}
     fields["sets"] = tuple((tuple(item["rankers"]), item["draws"]) for item in plan["sets"])
@@ -304,15 +304,15 @@ def _legal(plan: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _canonical(plan: Mapping[str, Any]) -> str:
-    """Return the JSON that is signed: keys sorted, no spaces, ASCII. All values are strings or whole numbers."""
+    """Return the form of the plan that is signed: JSON with sorted keys, without spaces, in ASCII."""
     return json.dumps(plan, sort_keys=True, separators=(",", ":"))
 
 
-_local = threading.local()  # one generator for each thread, because making a generator takes longer than a decision
+_local = threading.local()  # each thread keeps one generator, because making one takes longer than a decision
 
 
 def _generator(state: bytes) -> np.random.Generator:
-    """Return the thread's generator SFC64 in this state: four words of 64 bits, lowest byte first."""
+    """Return this thread's generator SFC64, set to a state of four 64-bit words, lowest byte first."""
     try:
         rng: np.random.Generator = _local.rng
     except AttributeError:
@@ -345,6 +345,6 @@ def _list(lists: Mapping[str, Sequence[Any]], name: str) -> Sequence[Any]:
             raise InputError(f"document id {errors.shown(document)} is neither a string nor a whole number")
     text = "\n".join(map(str, ids))
     require_text("a document id", text, len(text), empty=True)
-    if text.count("\n") >= len(ids):  # it separates the ids of a page
+    if text.count("\n") >= len(ids):  # a line feed separates the ids of a page
         raise InputError(f"a document id on the list of ranker '{name}' contains a line feed")
     return ids

@@ -1,4 +1,4 @@
-"""Keep the plans of an experiment beside each other, and check that a log fits them."""
+"""Keep the files of all plans of an experiment, and check that a log was made by these plans."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from ltr_duel.live.settings import Settings
 from ltr_duel.live.signing import Keys
 from ltr_duel.logs import ClickLog, check_log, credited, finding_lines
 
-_ALLOWED = "gaps", "repeated impressions"  # pages of one ranker are not logged, and a page may be shown again
+_ALLOWED = "gaps", "repeated impressions"  # logs lack pages of one ranker, and a page may be shown again
 _TESTS = "pairs shown", "pairs over time", "owners of position 1"
-_ERROR = 0.001  # probability of a false alarm of each test; small, because tests run before every plan
+_ERROR = 0.001  # probability of a false alarm of a test; small, because tests run before every plan
 _SLACK = 300.0  # tolerated difference of clocks, in seconds
 _NEEDED = "impression", "time", "query", "user", "shown", "rankers", "propensity"
 
 
 def keep_plan(plan: LivePlan, out: Path, keys: Keys) -> Path:
-    """Write a plan to ``out`` and to a file named by its version; return the path of the second file.
+    """Write a plan to the file ``out`` and to a second file, which has the version in its name. Return its path.
 
-    Raises `InputError` if the second file exists and contains a different plan.
+    Raises `InputError` if the second file exists already and contains a different plan.
     """
     path, text = out.with_name(f"{out.stem}.{plan.version}{out.suffix}"), plan.to_json(keys)
     if path.exists() and json.loads(path.read_text("utf-8"))["plan"] != json.loads(text)["plan"]:
@@ -41,16 +41,16 @@ def keep_plan(plan: LivePlan, out: Path, keys: Keys) -> Path:
 
 
 def kept_plans(out: Path, keys: Keys) -> dict[int, LivePlan]:
-    """Return the plans that `keep_plan` stored beside the file ``out``, by version."""
+    """Return all plans that `keep_plan` has written for the file ``out``, by version."""
     name = re.compile(rf"{re.escape(out.stem)}\.\d+{re.escape(out.suffix)}")
     plans = [LivePlan.read(path, keys) for path in sorted(out.parent.glob("*")) if name.fullmatch(path.name)]
     return {plan.version: plan for plan in plans}
 
 
 def check_plans(log: ClickLog, plans: Mapping[int, LivePlan], settings: Settings) -> list[str]:
-    """Return sentences about the faults of a log: rows that do not fit these plans, and failed checks.
+    """Return sentences about the faults of a log: rows that these plans cannot have shown, and failed checks.
 
-    Open the log with ``skip_bad=None``, so that its bad lines are counted.
+    The log must be opened with ``skip_bad=None``, so that its bad lines are counted.
     """
     failed = [row for row in check_log(log, settings.rankers) if row.verdict == "fails" and row.name not in _ALLOWED]
     failed = [row for row in failed if row.name not in _TESTS or row.number < _ERROR]  # number: the p-value of a test
@@ -88,7 +88,7 @@ def _complaint(
     if plan is None:
         return f"rows shown by plan {version}, whose file is missing"
     equal = False
-    with suppress(InputError):  # of a search that the plan refuses
+    with suppress(InputError):  # the plan refuses such a search
         equal = bool(user) and plan.rankers(str(user), query) == tuple(rankers)
         equal = equal and plan.impression(str(user), query, shown, credit) == impression
     if not equal:
@@ -101,11 +101,11 @@ def _complaint(
 
 
 def _shares(plan: LivePlan, counts: Counter[tuple[str, ...]], plans: int) -> str:
-    """Return a sentence if, by a chi-squared test, the frequencies of sets of rankers differ from the plan."""
+    """Return a sentence if a chi-squared test shows that sets of rankers occur less or more often than planned."""
     draws = {rankers: count for rankers, count in plan.sets if len(rankers) > 1}
     expected = np.array(list(draws.values())) * (counts.total() / sum(draws.values()))
     observed = np.array([counts[rankers] for rankers in draws], np.float64)
-    few = expected < 5  # sets that are pooled, because too few of their pages are expected
+    few = expected < 5  # sets with too few expected pages for the test, which are pooled
     groups = [np.append(pages[~few], pages[few].sum()) if few.any() else pages for pages in (expected, observed)]
     if len(groups[0]) < 2 or groups[0][-1] == 0:
         return ""

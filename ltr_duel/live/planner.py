@@ -1,7 +1,7 @@
-"""From outcomes to the next plan: outcomes of a store or a log, in batches -> the policy -> the sets of the next plan.
+"""Make the next plan: the policy is told a batch of outcomes, and then chooses the sets of rankers of the next plan.
 
-An outcome is a tuple of arms (numbers of the rankers) with one byte, +1 or -1, for each pair of them. A coin that is
-derived from the impression's name decides ties, so the same impressions always give the same plan.
+An outcome consists of arms, which are numbers of rankers, and a sign (+1 or -1) for each pair of them. A tie is decided
+by a coin that depends only on the name of the impression, so the same impressions always give the same plan.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ltr_duel.live.settings import Settings, with_seed
 from ltr_duel.logs import ClickLog, credited
 from ltr_duel.simulation import RunKey, run_order, run_streams
 
-_FIXED = "name", "rankers", "policy", "method", "outcome", "top", "horizon", "batch", "credit"  # settings of all plans
+_FIXED = "name", "rankers", "policy", "method", "outcome", "top", "horizon", "batch", "credit"  # the same in all plans
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 IMPRESSION = re.compile(r"[1-9][0-9]{0,8}-[0-9a-f]{16}")
 _SEPARATOR = "\x1f"
@@ -34,11 +34,11 @@ Coins = NDArray[np.uint64]
 
 
 class Planner:
-    """The policy of an experiment between plans; ``version`` is the number of the current plan.
+    """The policy of an experiment, and the plan that follows from what it has learned.
 
-    The settings must have a seed (see `with_seed`); ``left`` are the arms of the policy, by default all. With batches
-    of one choice, the policy takes the path of the first repetition of a simulation with this seed; with larger
-    batches, the path is distributed as by ``simulate(batch=)``.
+    ``settings`` must have a seed (see `with_seed`). ``left`` are the rankers that are not dropped, by default all.
+    ``version`` is the number of the current plan. The choices have the same distribution as those of a simulation with
+    this batch; with batches of one choice, they are those of the first repetition with the same seed.
     """
 
     def __init__(self, settings: Settings, left: Sequence[int] = ()) -> None:
@@ -58,19 +58,19 @@ class Planner:
         self._learner = Learner(
             settings.policy, len(order), horizon=settings.horizon, rng=rng, others=others, order=order
         )
-        self._owed = dict[tuple[int, ...], float]()  # steps of single rankers that are not told yet
+        self._owed = dict[tuple[int, ...], float]()  # parts of steps of single rankers that the policy is not told yet
         self._sets = self._drawn()
 
     @property
     def shows_single_rankers(self) -> bool:
-        """Whether each page of the current plan shows a single ranker, so that the plan has no outcomes."""
+        """Whether all pages of the current plan show a single ranker, so that they give no outcomes."""
         return all(len(arms) == 1 for arms in self._sets)
 
     def learn(self, outcomes: Sequence[Outcome]) -> None:
-        """Tell the policy outcomes of remaining rankers, in the order of their display, and draw the next plan's sets.
+        """Tell the policy outcomes, in the order of display, and let it choose the sets of the next plan.
 
-        A page of a single ranker is a step of the policy without signs, of the ranker against itself for policies that
-        compare pairs (see `single_steps`).
+        A page of a single ranker counts as a step of the policy without signs. For a policy that compares pairs, it is
+        a comparison of the ranker with itself.
         """
         if len(self._left) < len(self.settings.rankers):
             outcomes = [(tuple(map(self._left.index, arms)), signs) for arms, signs in outcomes]
@@ -80,9 +80,10 @@ class Planner:
         self._sets = self._drawn()
 
     def single_steps(self, outcomes: int) -> list[Outcome]:
-        """Return the steps of single rankers in a log that lacks them, estimated from its number of outcomes.
+        """Estimate how many pages of single rankers were shown, because a log does not contain them.
 
-        If `shows_single_rankers`, there are as many steps as draws.
+        The estimate follows from the plan and the number of ``outcomes`` in the log. If the plan shows only single
+        rankers, the estimate is the number of the policy's choices.
         """
         alone = {arms: count for arms, count in self._sets.items() if len(arms) == 1}
         compared, steps = self._sets.total() - sum(alone.values()), list[Outcome]()
@@ -102,7 +103,7 @@ class Planner:
         share: float | None = None,
         holdback: float | None = None,
     ) -> LivePlan:
-        """Return the current plan; by default with the planner's version, and the settings' share and holdback."""
+        """Return the current plan. The defaults are the planner's version, and the settings' share and holdback."""
         settings, names = self.settings, self.settings.rankers
         sets = [(tuple([names[arm] for arm in arms]), count) for arms, count in self._sets.items()]
         return LivePlan(
@@ -139,9 +140,9 @@ def _digest_of(settings: Settings) -> str:
 
 
 def credit(record: Mapping[str, Any], positions: Sequence[int]) -> tuple[int, ...]:
-    """Return for each pair of the record's rankers, in order, who won: +1 the first, -1 the second, 0 nobody.
+    """Return for each pair of rankers on a page who won: +1 for the first, -1 for the second, 0 for a tie.
 
-    ``positions`` are the clicked positions from 1. The result equals that of `compare_log`.
+    ``positions`` are the clicked positions, from 1. `compare_log` credits clicks by the same rule.
     """
     rankers = record["rankers"]
     if "page" in record:
@@ -154,7 +155,7 @@ def credit(record: Mapping[str, Any], positions: Sequence[int]) -> tuple[int, ..
 
 
 def outcome(settings: Settings, record: Mapping[str, Any], won: Sequence[int]) -> Outcome:
-    """Return the outcome for a `Planner`, given the `credit` of a record."""
+    """Return the outcome that a `Planner` learns from, given the record of a page and its `credit`."""
     arms = tuple([settings.rankers.index(name) for name in record["rankers"]])
     coin = int(record["impression"].partition("-")[2], 16)
     coins = np.full(len(won), coin, np.uint64)
@@ -162,7 +163,7 @@ def outcome(settings: Settings, record: Mapping[str, Any], won: Sequence[int]) -
 
 
 def _decided(won: SignVector, coins: Coins, places: IntVector) -> SignVector:
-    """Decide ties by pseudorandom bits, derived from the impression of each outcome and the place of its pair."""
+    """Decide each tie by a bit that depends only on the impression and on the place of the pair in the outcome."""
     with np.errstate(over="ignore"):
         mixed = (coins ^ (places.astype(np.uint64) + np.uint64(1))) * _MIX
     return np.where(won == 0, 1 - 2 * (mixed >> np.uint64(63)).astype(np.int8), won)
@@ -171,31 +172,31 @@ def _decided(won: SignVector, coins: Coins, places: IntVector) -> SignVector:
 def next_plan(
     settings: Settings, log: ClickLog | None = None, *, at: float, last: LivePlan | None = None, winner: str = ""
 ) -> LivePlan:
-    """Make the next plan of an experiment.
+    """Make the next plan of an experiment from its settings and the log of all earlier plans.
 
     Parameters
     ----------
     settings : Settings
     log : ClickLog, optional
-        The exposures of all earlier plans with their clicks; None before the first exposure.
+        The impressions under all earlier plans, with their clicks; by default, there are none yet.
     at : float
-        Start time of the plan, in seconds since 1970. Exposures whose attribution window has not ended at this time are
-        omitted, because clicks may still arrive.
+        The start of the plan, in seconds since 1970. Impressions whose attribution window ends later are left out,
+        because clicks may still arrive.
     last : LivePlan, optional
-        The last plan; None for the first plan. The next plan has the next version and the same salt.
+        The last plan, which the new plan follows; by default, the new plan is the first.
     winner : str
-        The ranker that all users get instead of the experiment, except those who are held back.
+        A ranker whose list all users get from now on, except for users who are held back. By default, there is none.
 
     Returns
     -------
     LivePlan
-        A function of these arguments; only the first plan of settings without a seed is random.
+        The same arguments always give the same plan, except for a first plan if the settings have no seed.
 
     Raises
     ------
     InputError
-        If the settings differ from those of the last plan, the log cannot be read or credited, contains exposures of no
-        earlier plan, or has fewer than the last plan learned from.
+        If the settings have changed since the last plan, if the log cannot be read or credited, or if its impressions
+        do not fit the earlier plans.
 
     Examples
     --------
@@ -227,12 +228,12 @@ def next_plan(
                 f"the log has {several(planner.learned, 'impression')} whose window is over, but plan {last.version}"
                 f" has learned from {last.learned:,}: give the whole log of all earlier plans"
             )
-        planner.learned = last.learned  # a winner needs no log, but the plan after it does
+        planner.learned = last.learned  # to serve a winner, no log is required; the next plan requires it again
     return planner.plan(at=int(at), mode=WINNER if winner else RUNNING, winner=winner)
 
 
 def logged_outcomes(log: ClickLog, settings: Settings, *, before: float) -> dict[int, list[Outcome]]:
-    """Credit the lists of a log shown before a time; return their outcomes by plan, in the order of display."""
+    """Return the outcomes of the pages shown before a time: for each version of the plan, in the order of display."""
     log = log.limited(settings.window)
     credits = credited(log, settings.rankers, columns=("impression", "rankers"))
     rows = log.engine.query(
@@ -246,10 +247,10 @@ def logged_outcomes(log: ClickLog, settings: Settings, *, before: float) -> dict
     kind, number = sets.indices.to_numpy(), {name: arm for arm, name in enumerate(settings.rankers)}
     arms = [tuple([number[name] for name in text.split(_SEPARATOR)]) for text in sets.dictionary.to_pylist()]
     size = np.array([len(some) for some in arms], np.int64)
-    place = np.zeros((len(arms), len(number)), np.int64)  # of each ranker in each set
+    place = np.zeros((len(arms), len(number)), np.int64)  # place of each ranker in each set
     for some, places in zip(arms, place, strict=True):
         places[list(some)] = range(len(some))
-    ends = np.cumsum((size * (size - 1) // 2)[kind])  # of each row, in an array of all its pairs
+    ends = np.cumsum((size * (size - 1) // 2)[kind])  # where each row's pairs end in an array of all pairs
     begins = ends - (size * (size - 1) // 2)[kind]
     won, lines = np.zeros(ends[-1] if len(ends) else 0, np.int8), rows["line"].to_numpy()
 
@@ -274,7 +275,7 @@ def logged_outcomes(log: ClickLog, settings: Settings, *, before: float) -> dict
 
 
 def _parsed(log: ClickLog, impressions: list[str], lines: Any) -> tuple[IntVector, Coins]:
-    """Return versions and coins from the names of impressions."""
+    """Return the version of the plan and the coin that each name of an impression contains."""
     for k, name in enumerate(impressions):
         if not IMPRESSION.fullmatch(name):
             message = f"impression '{name}' belongs to no plan; valid: 3-0123456789abcdef"

@@ -1,4 +1,4 @@
-"""Simulated users, and the loop of plans with them: make a plan, decide searches in processes, log them, and again."""
+"""Try the plans of an experiment on simulated users: make a plan, decide and log searches, make the next plan."""
 
 from __future__ import annotations
 
@@ -18,29 +18,30 @@ from ltr_duel.live.signing import Keys
 from ltr_duel.logs import ClickLog, write_log
 from ltr_duel.rankers import REDRAWING, Rankings
 
-EXPOSURES, EVENTS = "exposures", "events"  # the tables of a log; each is a folder of Parquet files
+EXPOSURES, EVENTS = "exposures", "events"  # the two parts of a log, each a folder of Parquet files
 _BEGINS, _HOUR = 1_700_000_000.0, 3600.0  # start of the simulated clock, and seconds of an hour
 _EVENT = "impression", "time", "item", "position", "kind", "value"
 
 
 class Visitors:
-    """Users of a corpus, sampled as in the first repetition of `simulate` with the same seed.
+    """Simulated users who search in a corpus and click. Documents are named by their number within the query.
 
-    Document ids are the numbers of the documents within the query.
+    The users are the same as in the first repetition of `simulate` with the same seed.
 
     Parameters
     ----------
     rankings : Rankings
-        Rankings with a fixed order of ties.
+        The lists of the rankers. The order of tied documents must be fixed.
     clicks : str or ClickModel
+        The click model, ``navigational`` by default.
     top : int
-        Maximum number of documents on a page.
+        The largest number of documents on a page, 10 by default.
     seed : int
 
     Raises
     ------
     InputError
-        If tied documents are reordered each time the rankings are used, or the click model does not fit the corpus.
+        If the order of tied documents changes with each use, or the click model does not fit the corpus.
 
     Examples
     --------
@@ -62,16 +63,16 @@ class Visitors:
         self._shown, self._clicked = np.zeros(top, np.int64), np.zeros(top, np.int64)
 
     def next_query(self) -> int:
-        """Sample the query of the next user."""
+        """Draw the query of the next user."""
         return random_below(self._rankings.n_queries, self._queries)
 
     def lists(self, query: int) -> dict[str, list[int]]:
-        """Return the documents of a query, in the order of each ranker."""
+        """Return the list of each ranker for a query."""
         start, end = self._rankings.query_ptr[query : query + 2]
         return dict(zip(self._rankings.names, self._rankings.order[:, start:end].tolist(), strict=True))
 
     def clicks(self, query: int, page: Sequence[int]) -> list[int]:
-        """Return the clicked documents of a page. Raises `InputError` if a document does not belong to the query."""
+        """Return the documents that a user clicks. Raises `InputError` if a document does not belong to the query."""
         start, end = self._rankings.query_ptr[query : query + 2]
         if len(page) > len(self._shown) or not all(type(doc) is int and 0 <= doc < end - start for doc in page):
             raise InputError("the page contains documents of another query, or is longer than 'top'")
@@ -83,24 +84,24 @@ class Visitors:
 
 
 class Loop(NamedTuple):
-    """The inputs of all processes."""
+    """What all processes of a replay need."""
 
     settings: Settings
-    secrets: dict[str, bytes]  # of the keys
+    secrets: dict[str, bytes]  # the secrets of the keys that sign plans
     rankings: Rankings
     clicks: str | ClickModel
-    folder: Path  # for plan.json, earlier plans and the log
-    users: int  # number of returning users in each process; 0: each search has a new user
-    searches: int  # number of searches of each process under each plan
+    folder: Path  # folder for plan.json, earlier plans and the log
+    users: int  # number of returning users of each process; with 0, each search has a new user
+    searches: int  # number of searches in each process under each plan
     seed: int
 
 
 def follow_plans(loop: Loop, *, plans: int, processes: int) -> Iterator[tuple[LivePlan, int]]:
-    """Simulate users under plans of one hour; yield each plan with the number of pages that were logged under it.
+    """Simulate users under a plan for each hour. Yield each plan, and the number of pages that were logged under it.
 
-    Each plan is made from the logs of all earlier plans, and each process writes its own files of the log.
+    A plan is made from the logs of all earlier plans. Each process writes its own files of the log.
     """
-    import joblib  # imported here, because loading takes long
+    import joblib  # imported here, because the import takes long
 
     for name in (EXPOSURES, EVENTS):
         if (loop.folder / name).exists():
@@ -117,7 +118,7 @@ def follow_plans(loop: Loop, *, plans: int, processes: int) -> Iterator[tuple[Li
 
 
 def _follow(loop: Loop, version: int, process: int) -> int:
-    """Decide searches with the plan, like one of several machines, and log them; return the number of logged pages."""
+    """Decide and log searches as one of several machines would; return the number of logged pages."""
     plan = LivePlan.read(loop.folder / "plan.json", Keys(loop.secrets))
     seed = int(stream(loop.seed, "plans", version, process).integers(1 << 62))
     users = Visitors(loop.rankings, loop.clicks, top=plan.top, seed=seed)

@@ -1,4 +1,4 @@
-"""``ltr-duel serve``: open the store of an experiment and run its service until a signal ends it."""
+"""``ltr-duel serve``: open the store of an experiment, and run its HTTP service until a signal ends it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ltr_duel.live.settings import Settings, read_settings
 from ltr_duel.live.signing import read_keys, write_secret
 
 VARIABLE = "LTR_DUEL_API_KEY"
-GRACE = 10  # seconds that open requests have at shutdown
+GRACE = 10  # seconds in which open requests can finish at shutdown
 IDLE = 30  # seconds after which an idle connection is closed
 _SHORTEST_KEY = 16
 _LARGEST_HEAD = 16_384  # bytes
@@ -29,7 +29,7 @@ _LARGEST_HEAD = 16_384  # bytes
 
 @dataclass(frozen=True)
 class ServiceSettings:
-    """The table ``[serve]`` of an experiment's file; the page about deployment explains each key."""
+    """The table ``[serve]`` of an experiment's file. docs/serving.md explains each key."""
 
     store: str = schema.value(schema.text, default="live.db")
     key_file: str = schema.value(schema.text, default="live.keys")
@@ -42,7 +42,7 @@ class ServiceSettings:
 
 
 def service_settings(table: Mapping[str, Any], place: str) -> ServiceSettings:
-    """Read the table ``[serve]`` of the file ``place``."""
+    """Check the table ``[serve]``. Messages of errors begin with ``place``, the name of the file."""
     settings: ServiceSettings = schema.read_table(ServiceSettings, dict(table), f"{place}: serve")
     return settings
 
@@ -50,10 +50,10 @@ def service_settings(table: Mapping[str, Any], place: str) -> ServiceSettings:
 def run_service(
     config: str | Path, *, host: str = "", port: int | None = None, ready: Callable[[str, Path | None], None]
 ) -> None:
-    """Serve the experiment of a settings file until SIGTERM or SIGINT, which is raised again after a clean shutdown.
+    """Serve the experiment of a settings file until the process gets SIGTERM or SIGINT.
 
-    ``ready`` receives the address as soon as the service listens, and the file of the API key unless it is in the
-    environment.
+    When the service listens, ``ready`` is called with its address and with the file of the API key, which is None if
+    the key is in the environment. After a clean shutdown, the signal is raised again.
     """
     config = Path(config)
     settings = read_settings(config)
@@ -79,7 +79,7 @@ def run_service(
 
 
 def _api_key(path: Path) -> tuple[str, Path | None]:
-    """Return the API key and its file, which is made if it does not exist and the environment has no key."""
+    """Return the API key and its file. The file is made if it is missing; it is None if the environment has a key."""
     place: Path | None = None if VARIABLE in os.environ else path
     if place is None:
         key = os.environ[VARIABLE].strip()
@@ -97,7 +97,7 @@ def _api_key(path: Path) -> tuple[str, Path | None]:
 
 
 def _compile(settings: Settings) -> None:
-    """Decide and learn once in a temporary store, so that the first user does not wait for compilation."""
+    """Compile everything by a short experiment in a temporary store, so that the first user need not wait."""
     lists = {name: [1, 2] for name in settings.rankers}
     with TemporaryDirectory() as folder, Experiment.open(Path(folder) / "trial.db", settings) as experiment:
         decision = experiment.decide("user", "query", lists)
@@ -124,7 +124,6 @@ def _server(app: Any, service: ServiceSettings) -> uvicorn.Config:
 
 
 def _listening(service: ServiceSettings) -> socket.socket:
-    """Return a socket that listens at the address of the service."""
     address = "127.0.0.1" if service.host == "localhost" else service.host
     listener = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
     try:

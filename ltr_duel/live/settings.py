@@ -1,4 +1,4 @@
-"""The settings of a live experiment, and their file."""
+"""The settings of a live experiment, and the TOML file that contains them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ltr_duel.interleaving import METHODS, Method, able_methods
 from ltr_duel.logs import LOG_COLUMNS
 
 COUNTS = ("seen", "shown")
-MOST_DRAWS = 100_000  # largest number of choices in a plan
+MOST_DRAWS = 100_000  # largest number of the policy's choices in a plan
 _COLUMN = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _MOST_RANKERS = 200
 _LARGEST = 10**15
@@ -46,56 +46,56 @@ def _columns(names: Any) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The settings of a live experiment: the table ``[experiment]`` of its file.
+    """The settings of a live experiment, which are the table ``[experiment]`` of its file.
 
     Parameters
     ----------
     name : str
-        Name of the experiment.
+        The name of the experiment.
     rankers : tuple of str
-        2 to 200 names.
+        The names of the rankers, 2 to 200.
     policy : str
-        The policy with its parameters; ``auto`` by default. ``auto`` becomes ``auto_sets`` for more than two rankers
-        and a method that compares sets, unless the outcome rule is for pairs.
+        The policy with its parameters, ``auto`` by default. With more than two rankers and a method that compares sets,
+        ``auto_sets`` replaces ``auto``, unless the outcome rule is for pairs only.
     method : str
-        The comparison method, for pairs or sets, as the policy requires.
+        The comparison method, ``team_draft`` by default. It must fit the policy, which compares pairs or sets.
     outcome : str
-        The outcome rule; by default the rule of simulations, under which random clicks favour no ranker. Some rules are
-        for pairs of rankers only.
+        The outcome rule. By default, it is a rule under which random clicks favour no ranker.
     top : int
-        Number of documents shown, 1 to 1,000.
+        The number of documents on a page, from 1 to 1,000; 10 by default.
     horizon : int
-        Number of comparisons, for policies that require it.
+        The number of comparisons, which some policies require.
     batch : int
-        Number of choices of the policy in a plan, 1 to 100,000: about as many searches as a plan decides.
+        The number of the policy's choices in a plan, from 1 to 100,000; 1,000 by default. A plan decides about as many
+        searches.
     window : float
-        Attribution window: seconds after an impression was shown in which its events are credited. Then the policy
-        learns its outcome.
+        The attribution window in seconds, 1,800 by default. Events count only if they occur within this time after the
+        page was shown; then the policy learns the outcome.
     share, holdback : float
-        Share of the users who take part, and share of those who always get the incumbent's list; at most 1 together.
+        The share of users who take part (1 by default), and the share of users who always get the incumbent's list (0
+        by default). Their sum is at most 1.
     count : {"seen", "shown"}
-        Which impressions of a service count: those with a reported event (a ``view`` or another), or, for sites that
-        report no views, all that were sent.
+        Which pages count: by default, pages with a reported event, such as a ``view``. For sites that report no views,
+        "shown" counts all pages that were sent.
     confidence : float
-        Confidence of statements about winners, simultaneously for all times; above 0 and below 1.
+        The probability, .95 by default, that no statement about winners is wrong, however often you look.
     margin : float
-        Largest mean outcome, 0 to 1, that is considered negligible.
+        A mean outcome of at most this size is regarded as no difference; from 0 to 1, 0 by default.
     seed : int, optional
-        Seed of all random streams. By default, a new experiment draws one. All pages can be predicted from the seed, so
-        keep it private.
+        The seed of all random streams; by default, it is drawn. Keep it private: it tells which pages will be shown.
     credit : str
-        The kind of event that credits rankers.
+        The kind of event that credits rankers, ``click`` by default.
     context : tuple of str
-        Names of further attributes of a search, such as the device; they become columns of the log.
+        Names of further attributes of a search, such as the device. They become columns of the log.
     incumbent : str
-        The ranker whose list is served outside of the experiment; by default the first ranker.
+        The ranker whose list users see outside of the experiment; by default, the first ranker.
     serve : mapping
-        The table ``[serve]`` of the file, with the settings of the service.
+        The settings of the service, which are the table ``[serve]`` of the file.
 
     Raises
     ------
     InputError
-        For an invalid value, or a method that does not fit the policy.
+        If a value is invalid, or if the method does not fit the policy.
 
     Examples
     --------
@@ -131,7 +131,7 @@ class Settings:
             object.__setattr__(self, item.name, value)
         if not 2 <= len(self.rankers) <= _MOST_RANKERS:
             raise InputError(f"rankers: there must be 2 to {_MOST_RANKERS}, not {len(self.rankers)}")
-        if any("\x1f" in name for name in self.rankers):  # it separates the names in queries of logs
+        if any("\x1f" in name for name in self.rankers):  # this character separates names in queries of logs
             raise InputError("rankers: a name contains the control character 0x1f")
         require_shares(self.share, self.holdback)
         object.__setattr__(self, "incumbent", self.incumbent or self.rankers[0])
@@ -148,7 +148,7 @@ class Settings:
 
     @property
     def policy_component(self) -> Policy:
-        """The registered policy."""
+        """The policy without its parameters, as it is registered."""
         return POLICIES.configure(self.policy).component
 
     @property
@@ -180,7 +180,7 @@ class Settings:
 
 
 def require_shares(share: float, holdback: float) -> None:
-    """Raise `InputError` unless a share of the users and a holdback are from 0 to 1, and at most 1 together."""
+    """Raise `InputError` if the share of users or the holdback is not between 0 and 1, or their sum is above 1."""
     errors.require_between("the share of the users in the experiment", share, 0, 1)
     errors.require_between("the share of the users held back", holdback, 0, 1)
     if share + holdback > 1:
@@ -191,12 +191,12 @@ def require_shares(share: float, holdback: float) -> None:
 
 
 def with_seed(settings: Settings) -> Settings:
-    """Return settings with a seed, which is drawn if they have none."""
+    """Return the settings with a seed. If they have none, draw one."""
     return settings if settings.seed is not None else dataclasses.replace(settings, seed=secrets.randbits(128))
 
 
 def agreed(stored: Settings, settings: Settings, place: str) -> Settings:
-    """Return the settings of a store with the given values of those that may change; refuse other changes."""
+    """Return the stored settings with the new confidence, margin and ``serve``. Raise an error for other changes."""
     new = dataclasses.replace(settings, seed=stored.seed if settings.seed is None else settings.seed)
     merged = dataclasses.replace(stored, confidence=new.confidence, margin=new.margin, serve=new.serve)
     for name in vars(new):
@@ -211,7 +211,7 @@ def _fields() -> list[Any]:
 
 
 def read_settings(path: str | Path) -> Settings:
-    r"""Read the settings of a live experiment.
+    r"""Read the file of a live experiment.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ def read_settings(path: str | Path) -> Settings:
     Raises
     ------
     InputError
-        If the file cannot be read, is not TOML, or contains an invalid value; the message names the key.
+        If the file cannot be read, is not TOML, or contains an invalid value. The message names the key.
 
     Examples
     --------
@@ -241,7 +241,7 @@ def read_settings(path: str | Path) -> Settings:
 
 
 def parse_settings(text: str | None, place: Path) -> Settings:
-    """Read settings from a string, or from the file ``place`` if it is None."""
+    """Read settings from the string ``text`` or, if it is None, from the file ``place``."""
     tables = schema.read_toml(place, text)[1]
     for key in tables:
         if key not in ("experiment", "serve"):
@@ -259,13 +259,13 @@ def parse_settings(text: str | None, place: Path) -> Settings:
 
 
 def write_settings(settings: Settings, path: str | Path) -> None:
-    """Write settings to a file for `read_settings`, omitting defaults except for the method.
+    """Write settings to a file that `read_settings` can read. Defaults are left out, except for the method.
 
     Parameters
     ----------
     settings : Settings
     path : path
-        The file is written completely or not at all.
+        The file, which is written completely or not at all.
 
     Raises
     ------
@@ -285,7 +285,7 @@ def write_settings(settings: Settings, path: str | Path) -> None:
 
 
 def settings_text(settings: Settings) -> str:
-    """Return settings as TOML, omitting defaults except for the method."""
+    """Return settings as TOML. Defaults are left out, except for the method."""
     component = METHODS.configure(settings.method).component
     defaults = {item.name: item.default for item in _fields()} | {
         "incumbent": settings.rankers[0],

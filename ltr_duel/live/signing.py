@@ -1,7 +1,7 @@
-"""Keys, which sign plans and the tokens of impressions. One file contains all keys of an experiment.
+"""Keys sign plans and tokens, so that nobody else can make them. One file contains all keys of an experiment.
 
-A token is ``<key id>.<impression>.<first 32 hexadecimal digits of HMAC-SHA256 of the impression>``. The name of an
-impression is a hash that covers its page (see `LivePlan`), so a token belongs to one page. It contains no secret.
+A token is ``<key id>.<impression>.<first 32 hexadecimal digits of HMAC-SHA256 of the impression>``. It belongs to one
+page, because the name of an impression is a hash of its page. A token contains no secret.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _KEY_ID = re.compile(r"[A-Za-z0-9_-]{1,32}")
 
 
 class TokenError(InputError):
-    """A token is not signed by a key of the experiment, or names an impression that its store does not have.
+    """A token is invalid: no key of the experiment has signed it, or its page is not in the store.
 
     Examples
     --------
@@ -32,12 +32,12 @@ class TokenError(InputError):
 
 
 class Keys(Mapping[str, bytes]):
-    """Secrets by id: the first secret signs, every secret verifies, so that keys can be rotated without a gap.
+    """The secrets of an experiment, by id. The first signs; all verify, so that a new key can be put before an old one.
 
     Parameters
     ----------
     secrets : mapping of str to bytes
-        At least one; ids of 1 to 32 letters, digits, ``_`` and ``-``, secrets of at least 16 bytes.
+        At least one secret. An id has 1 to 32 letters, digits, ``_`` or ``-``, and a secret has at least 16 bytes.
 
     Raises
     ------
@@ -77,11 +77,11 @@ class Keys(Mapping[str, bytes]):
         return f"Keys of {', '.join(map(repr, self))}"
 
     def sign(self, text: str) -> tuple[str, str]:
-        """Return the id of the first key, and its signature of an ASCII text: 64 hexadecimal digits."""
+        """Sign an ASCII text with the first key. Return the key's id and the signature, 64 hexadecimal digits."""
         return self._first, _signature(self._secrets[self._first], text)
 
     def is_signed(self, text: str, key: str, signature: str) -> bool:
-        """Return whether the key of this id has signed a text. The time taken reveals nothing about the signature."""
+        """Whether the key with the id ``key`` has signed the text. The time of the test tells an attacker nothing."""
         secret = self._secrets.get(key)
         return secret is not None and hmac.compare_digest(
             _signature(secret, text).encode(), signature.encode("utf-8", "replace")
@@ -93,7 +93,7 @@ class Keys(Mapping[str, bytes]):
         return f"{self._first}.{impression}.{_signature(secret, impression)[:32]}"
 
     def verified(self, token: str) -> str:
-        """Return the impression of a token. Raises `TokenError` unless one of these keys has signed it."""
+        """Return the impression that a token names. Raises `TokenError` if none of these keys has signed the token."""
         if not isinstance(token, str) or len(token) > _LONGEST_TOKEN or not token.isascii() or token.count(".") != 2:
             raise TokenError("this is not the token of an impression")
         name, impression, mac = token.split(".")
@@ -113,19 +113,19 @@ def read_keys(path: str | Path, *, create: bool = False) -> Keys:
     Parameters
     ----------
     path : path
-        A text file with one key per line: its id and its secret in hexadecimal digits; ``#`` starts a comment.
+        A text file with one key on each line: the id, and the secret in hexadecimal digits. ``#`` starts a comment.
     create : bool
-        Whether a missing file is created with a random key, readable only by its owner.
+        Whether to make a missing file, with a random key; by default, it is not made. Only its owner can read it.
 
     Returns
     -------
     Keys
-        In the order of the lines: the first key signs.
+        The keys in the order of the lines. The first key signs.
 
     Raises
     ------
     InputError
-        If there is no key, or a line is not a key; the message names the line but not the secret.
+        If there is no key, or a line is not a key. The message names the line but not the secret.
 
     Examples
     --------
@@ -168,9 +168,9 @@ def read_keys(path: str | Path, *, create: bool = False) -> Keys:
 
 
 def write_secret(path: Path, text: str) -> None:
-    """Write a new file with a secret, readable only by its owner; completely or not at all.
+    """Write a new file with a secret that only the owner of the file can read.
 
-    If another process creates the file at the same time, its file stays.
+    If another process makes the file at the same time, the file of the other process stays.
     """
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
@@ -181,7 +181,7 @@ def write_secret(path: Path, text: str) -> None:
                 os.fsync(file.fileno())
             try:
                 os.link(temporary, path)
-            except OSError:  # the file exists meanwhile, or the file system has no links
+            except OSError:  # another process has made the file, or the file system has no links
                 if not path.exists():
                     temporary.replace(path)
         finally:

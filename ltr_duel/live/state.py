@@ -1,7 +1,7 @@
-"""The state of a live experiment: counts of its store, and what they say about each pair of rankers.
+"""The state of a live experiment: how many pages were counted, and what they say about each pair of rankers.
 
-Only pages whose window is over count, and of these the pages that were seen (``count = "shown"``: all). The decisions
-are those of `ltr_duel.logs` on the users' first exposures to each pair, so they equal those on the exported log.
+A page counts when its window is over, if the user has seen it. The decisions use, for each user and pair, only the
+first page of the pair. `ltr_duel.logs` decides by the same rules about the exported log.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy  # loads its modules on first use
+import scipy  # its modules are loaded on first use
 from numpy.typing import NDArray
 
 from ltr_duel.bandits import POLICIES
@@ -29,11 +29,11 @@ _OF_SETTINGS = "name", "rankers", "policy", "method", "outcome", "confidence", "
 _FORGOT = "Forgotten users who return count as new users, so errors are too small and winners are declared too early."
 _DROPPED = "Decided among the rankers that are not dropped; 'logs compare' of the exported log decides among all."
 _AHEAD = "The clock was once {:,.2f} hours ahead of now: until then windows stay open, and all events are credited."
-_TOLERATED = 60.0  # seconds
+_TOLERATED = 60.0  # seconds by which the experiment's clock may be ahead without a note
 
 
 class LiveState(NamedTuple):
-    """The state of a live experiment of K rankers; matrices compare the row with the column.
+    """The state of a live experiment with K rankers. A matrix compares the ranker of the row with that of the column.
 
     Examples
     --------
@@ -57,49 +57,49 @@ class LiveState(NamedTuple):
     margin: float
     counted: str  # "seen": pages with a reported event count; "shown": all pages count
     window: float  # seconds after which a page counts
-    batch: int  # outcomes that the policy learns before it makes the next plan
+    batch: int  # number of outcomes from which the next plan is made
     credit: str  # kind of event that credits rankers
-    started: float  # time at which the store was created, in seconds since 1970
-    version: int  # number of the plan that decides now
-    controls: Controls
+    started: float  # when the store was created, in seconds since 1970
+    version: int  # number of the current plan
+    controls: Controls  # state of the controls
     used: tuple[Control, ...]  # all uses of controls
-    pages: int  # pages shown in the experiment
-    waiting: int  # pages whose window is not over
-    unseen: int  # pages without any event inside their window
-    clicked: int  # counted pages with an event that credits rankers
-    alone: int  # counted pages of a single ranker
-    compared: int  # counted pages of several rankers
-    untold: int  # outcomes that wait for a complete batch
-    exposure: FloatVector  # (K,) counted pages; a page of s rankers adds 1/s to each
-    wins: IntMatrix  # (K, K) pages on which the row won
-    ties: IntMatrix  # (K, K) pages without a winner
-    first_wins: IntMatrix  # (K, K) `wins` on users' first pages of the pair
-    first_ties: IntMatrix  # (K, K) `ties` on users' first pages of the pair
-    mean: FloatMatrix  # (K, K) mean outcome of the row on users' first pages of the pair, -1 to 1
-    low: FloatMatrix  # (K, K) lower ends of the confidence sequences, simultaneous for all pairs and times
-    high: FloatMatrix  # (K, K) upper ends
-    recommended: str  # the policy's recommendation
-    leader: str  # the ranker that most probably beats all others; empty before any page of several rankers counts
-    probability: FloatVector  # (K,) probability of beating all others, valid for a single look; 0 if dropped
-    decisions: list[PairDecision]  # one for each pair
-    sentence: str  # advice whether to stop, based on the rankers that are not dropped
-    note: str  # caveats, or empty
-    regret_bound: float  # upper bound of the cost of the counted pages, see `regret_bound`
-    impressions_to_go: float  # pages until the advice is to stop, if no mean changes; 0: now; inf: unknown, never
+    pages: int  # number of pages shown in the experiment
+    waiting: int  # number of pages whose window is not over
+    unseen: int  # number of pages without any event inside their window
+    clicked: int  # number of counted pages with an event that credits rankers
+    alone: int  # number of counted pages that show a single ranker
+    compared: int  # number of counted pages that show several rankers
+    untold: int  # number of outcomes that wait until a batch is complete
+    exposure: FloatVector  # (K,) number of counted pages; a page of s rankers counts 1/s for each
+    wins: IntMatrix  # (K, K) number of pages on which the row won
+    ties: IntMatrix  # (K, K) number of pages without a winner
+    first_wins: IntMatrix  # (K, K) as `wins`, from each user's first page of the pair only
+    first_ties: IntMatrix  # (K, K) as `ties`, from each user's first page of the pair only
+    mean: FloatMatrix  # (K, K) mean outcome of the row on each user's first page of the pair, from -1 to 1
+    low: FloatMatrix  # (K, K) lower ends of confidence intervals that hold together for all pairs and times
+    high: FloatMatrix  # (K, K) upper ends of these intervals
+    recommended: str  # the ranker that the policy recommends
+    leader: str  # the ranker that most probably beats all others; empty until a page of several rankers counts
+    probability: FloatVector  # (K,) probability of beating all others, if you look once; 0 if dropped
+    decisions: list[PairDecision]  # the decision about each pair
+    sentence: str  # advice whether to stop, which ignores dropped rankers
+    note: str  # what may make the numbers wrong; empty if nothing is known
+    regret_bound: float  # the cost of the counted pages for users is at most this, see `regret_bound`
+    impressions_to_go: float  # pages until the advice is to stop, if no mean changes; inf if never or unknown
 
     def to_json(self) -> dict[str, Any]:
-        """Return the state for JSON; infinities and NaN become null."""
+        """Return the state as values for JSON. Infinite and undefined numbers become null."""
         plain: dict[str, Any] = _plain(self)
         return plain
 
 
 class Counts(NamedTuple):
-    """What a store has counted."""
+    """The counts in a store."""
 
     pairs: list[tuple[int, int, int, int, int]]  # rows of the table ``counts``
     totals: list[tuple[str, int, int, int]]  # rows of the table ``totals``
     waiting: int  # pages whose window is not over
-    forgot: bool  # whether users were forgotten
+    forgot: bool  # whether the store has forgotten users
     started: float
 
     @classmethod
@@ -116,7 +116,7 @@ def state_of(
     settings: Settings, counts: Counts, controls: Controls, used: Sequence[Control], plan: LivePlan, untold: int,
     ahead: float = 0.0,
 ) -> LiveState:  # fmt: skip
-    """Compute the state; ``ahead`` is how far the time of the experiment is ahead of the clock, in seconds."""
+    """Compute the state. ``ahead`` tells how many seconds the time of the experiment is ahead of the clock."""
     names, k = settings.rankers, len(settings.rankers)
     count = np.zeros((2, 3, k, k), np.int64)  # all and first exposures; ties, wins and losses of the row
     for a, b, y, first, n in counts.pairs:
@@ -154,7 +154,7 @@ def state_of(
         sentence = f"undecided: plan {plan.version} no longer shows {some} together; a later plan may."
     elif 0 < to_go < math.inf and several < 0.2:
         sentence += f" Plan {plan.version} shows several rankers in {several:.1%} of its searches."
-    if controls.mode == ENDED and to_go > 0:  # no further pages will be compared
+    if controls.mode == ENDED and to_go > 0:  # no more pages are compared
         sentence, to_go = f"ended without a decision; {controls.winner or settings.incumbent} is served.", math.inf
     elif controls.mode in (PAUSED, WINNER):
         sentence = f"Nothing is compared until 'resume'. Before: {sentence}"
@@ -205,24 +205,24 @@ def compared_pairs(plan: LivePlan) -> set[frozenset[str]]:
 
 
 def beats_all(wins: IntMatrix) -> FloatVector:
-    """Return for each arm the posterior probability that it beats all others, from the matrix of pages won.
+    """Return for each arm the probability that it beats all others, given how many pages each arm has won.
 
-    An arm beats another if it wins more than half of the decided pages of the pair in the long run; ties are ignored.
-    The share that the first arm wins has a uniform prior, so its posterior is Beta(1 + w, 1 + l) after w wins and l
-    losses. Pages and pairs are assumed independent. The result is valid for a single look.
+    One arm beats another if it would win more than half of all their pages that are not ties. This share has a uniform
+    prior; after w wins and l losses, its posterior distribution is Beta(1 + w, 1 + l). Pages and pairs are regarded as
+    independent. The probabilities hold if you look at them once.
     """
-    ahead = scipy.special.betainc(wins.T + 1, wins + 1, 0.5)  # Pr(the row wins more than half in the long run)
+    ahead = scipy.special.betainc(wins.T + 1, wins + 1, 0.5)  # probability that the row beats the column
     np.fill_diagonal(ahead, 1.0)
     product: FloatVector = ahead.prod(axis=1)
     return product
 
 
 def regret_bound(exposure: FloatVector, high: FloatMatrix) -> float:
-    """Return an upper bound, valid at all times, of the average regret summed over the counted pages.
+    """Return an upper bound of what the experiment has cost users: the average regret, added up over counted pages.
 
-    The cost of a page is the average, over its rankers, of half the best ranker's mean outcome against that ranker. The
-    best ranker beats all others. The bound is the maximum over all rankers that, according to the intervals, may be the
-    best; NaN if no ranker may be.
+    A ranker on a page costs half of the mean outcome of the best ranker against it; a page costs the average over its
+    rankers. Because the best ranker is unknown, the bound is the highest cost for any ranker that may be the best
+    according to the upper ends ``high``. It holds at all times. The bound is NaN if no ranker can be the best.
     """
     cost = high.clip(0) @ exposure / 2
     possible = (high >= 0).all(axis=1)
@@ -230,7 +230,7 @@ def regret_bound(exposure: FloatVector, high: FloatMatrix) -> float:
 
 
 def _matrix(size: int, upper: NDArray[Any], lower: NDArray[Any]) -> NDArray[Any]:
-    """Return a square matrix with one value for each pair, and one for each reversed pair."""
+    """Return a square matrix with these values above and below the diagonal."""
     matrix = np.zeros((size, size), upper.dtype)
     first, second = np.triu_indices(size, 1)
     matrix[first, second], matrix[second, first] = upper, lower
@@ -238,7 +238,6 @@ def _matrix(size: int, upper: NDArray[Any], lower: NDArray[Any]) -> NDArray[Any]
 
 
 def _plain(value: Any) -> Any:
-    """Return a value in a form that JSON can represent."""
     if isinstance(value, np.ndarray):
         return _plain(value.tolist())
     if hasattr(value, "_asdict"):

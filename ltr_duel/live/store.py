@@ -1,10 +1,10 @@
-"""The store of a live experiment: an SQLite file of rows that are only added.
+"""The store of a live experiment: an SQLite file that keeps every page, event and outcome.
 
-``exposures`` has a row for each page, with the marks ``seen`` (an event of the page was reported inside the window) and
-``learned`` (the window is over, and the row is counted), each set once. ``events`` has a row for each event of a page,
-``outcomes`` what the policy is told, ``counts`` the outcomes of pairs, where ``first`` marks the first exposure of a
-user to a pair, ``met`` the pairs of each user, ``totals`` the counted pages by their rankers, ``controls`` the uses of
-controls, and ``meta`` settings, id, creation time, clock and plan version. Only `forget` changes a row.
+- ``exposures`` has a row for each page; ``seen`` marks pages with an event inside the window, ``learned`` counted ones.
+- ``events`` has the events of pages, ``outcomes`` what the policy is told, and ``controls`` the uses of controls.
+- ``counts`` has the outcomes of each pair; ``first`` marks those of a user's first page of the pair.
+- ``met`` has the pairs that each user has seen, and ``totals`` the number of counted pages of each set of rankers.
+- ``meta`` has the settings, the id, the time of creation, the latest time, and the version of the plan.
 
 One process decides and learns. Others may read, use controls, forget users and make backups at the same time.
 """
@@ -24,7 +24,7 @@ from ltr_duel.live.settings import Settings, parse_settings
 from ltr_duel.live.validation import FORGOTTEN, StoreError
 
 _APPLICATION, _VERSION = 0x4C54524C, 9
-_PATIENCE = 10_000  # milliseconds to wait for the end of another process's transaction
+_PATIENCE = 10_000  # milliseconds to wait until another process has finished its transaction
 _DAY = 86_400.0
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -45,7 +45,7 @@ CREATE TABLE met (user TEXT, a INTEGER, b INTEGER, PRIMARY KEY (user, a, b)) WIT
 CREATE TABLE totals (rankers TEXT PRIMARY KEY, shown INTEGER, seen INTEGER, clicked INTEGER) WITHOUT ROWID;
 CREATE TABLE controls (n INTEGER PRIMARY KEY, time REAL, action TEXT, value TEXT, who TEXT);
 """
-_RULES = {  # what holds in every store: a description of exceptions, and a query that counts them
+_RULES = {  # faults that no store may have, each with a query that counts them
     "events of no page": "SELECT count(*) FROM events WHERE impression NOT IN (SELECT impression FROM exposures)",
     "outcomes of pages that do not count":
         "SELECT count(*) FROM outcomes WHERE exposure NOT IN (SELECT n FROM exposures WHERE learned)",
@@ -57,7 +57,7 @@ _RULES = {  # what holds in every store: a description of exceptions, and a quer
 
 
 class Store:
-    """An open store of the process that decides; ``meta`` contains the first rows of a new store."""
+    """The open store of the process that decides. If ``meta`` is given, a missing store is made with these rows."""
 
     def __init__(self, path: str | Path, meta: dict[str, Any] | None = None) -> None:
         self.path = arguments.as_path("a store", path).resolve()
@@ -79,7 +79,7 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Make all writes of the ``with`` block durable at its end, or none of them."""
+        """At the end of the ``with`` block, store all its changes; after an error, store none."""
         try:
             self.db.execute("BEGIN IMMEDIATE")
             yield
@@ -99,7 +99,7 @@ class Store:
             raise StoreError(f"the store cannot be read: {error}") from None
 
     def meta(self, key: str) -> Any:
-        """Return a value of the table ``meta``, or None if the key is missing."""
+        """Return the value of a key in the table ``meta``, or None if the key is missing."""
         rows = self.rows("SELECT value FROM meta WHERE key = ?", (key,))
         return rows[0][0] if rows else None
 
@@ -108,7 +108,7 @@ class Store:
         self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
     def changed(self) -> bool:
-        """Whether another process has written to the store since the last call."""
+        """Whether another process has changed the store since the last call."""
         before, self._version = self._version, self._data_version()
         return before != self._version
 
@@ -143,7 +143,7 @@ def connected(store: str | Path) -> sqlite3.Connection:
         if version != _VERSION:
             raise InputError(f"{path}: was made by another version of ltr-duel")
         for pragma in ("synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON"):
-            db.execute(f"PRAGMA {pragma}")  # the last two are for macOS, whose fsync skips disk caches
+            db.execute(f"PRAGMA {pragma}")  # the last two are for macOS, where fsync alone leaves data in disk caches
     except BaseException as error:
         db.close()
         if isinstance(error, sqlite3.Error):
@@ -155,7 +155,7 @@ def connected(store: str | Path) -> sqlite3.Connection:
 
 @contextmanager
 def reading(store: str | Path) -> Iterator[sqlite3.Connection]:
-    """Connect to a store for queries that all see the same state."""
+    """Connect to a store for reading. All queries see the same state, even if another process writes meanwhile."""
     with closing(connected(store)) as db:
         try:
             db.execute("BEGIN")
@@ -171,7 +171,7 @@ def settings_in(db: sqlite3.Connection, store: str | Path) -> Settings:
 
 
 def backup_store(store: str | Path, out: str | Path) -> int:
-    """Copy the current state of a store, also while it is in use, to a new file; return the number of pages."""
+    """Copy a store, which may be in use, to a new file. Return the number of pages in the copy."""
     target = arguments.as_path("a backup", out)
     for path in (target, *(target.with_name(f"{target.name}{end}") for end in ("-wal", "-shm"))):
         if path.exists():
@@ -190,7 +190,7 @@ def backup_store(store: str | Path, out: str | Path) -> int:
 
 
 def check_store(store: str | Path) -> list[str]:
-    """Return what is wrong with a store; an empty list if nothing is."""
+    """Return a list of what is wrong with a store; the list is empty if nothing is wrong."""
     with closing(connected(store)) as db:
         try:
             db.execute("BEGIN")
@@ -202,12 +202,13 @@ def check_store(store: str | Path) -> list[str]:
 
 
 def forget(store: str | Path, *, user: str = "", older_than: float | None = None, now: float | None = None) -> int:
-    """Remove a user, or what is older than a number of days, from a store; return the number of changed pages.
+    """Remove what a store knows about a user, or about old pages, and return the number of changed pages.
 
-    Random names replace the user, the ids of events and the names of the pages, whose tokens are refused from now on.
-    The query becomes "forgotten", the context empty. Counts stay unchanged, and a user who returns counts as a new one.
-    By age, all old pages lose this, but only users who have not been shown a page since lose their names, because the
-    first exposure of a user has to stay the first.
+    Random names replace the user, the ids of events, and the names of the pages, whose tokens become invalid. The query
+    becomes "forgotten", and the context empty. Counts do not change. A user who returns counts as a new user.
+
+    With ``older_than``, a number of days, older pages are changed in this way. Their users lose their names only if
+    they have not been shown a page since, because otherwise a later page would count as their first.
     """
     if bool(user) == (older_than is not None):
         raise InputError("name either a user or a number of days")
@@ -243,7 +244,7 @@ def forget(store: str | Path, *, user: str = "", older_than: float | None = None
                     " WHERE user IN (SELECT user FROM renamed)"
                 )
             db.execute("COMMIT")
-            db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()  # the write-ahead log contains the former rows
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()  # removes the former rows from the write-ahead log
         except sqlite3.Error as error:
             raise StoreError(f"{store}: cannot be written now: {error}") from None
     return count

@@ -1,6 +1,6 @@
 """Check what a search page sends: texts, context and events.
 
-Messages contain no secrets and no paths of the server, so they may be sent to clients.
+Error messages contain no secrets and no paths, so the service may send them to clients.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Any, NamedTuple
 
 from ltr_duel.core import InputError, errors
 
-LONGEST_TEXT = 10_000  # characters of a query, or of a user
-FORGOTTEN = "forgotten-"  # prefix of the names of forgotten users, which `ltr_duel.logs` counts as one user each
+LONGEST_TEXT = 10_000  # largest number of characters of a query or of a user's id
+FORGOTTEN = "forgotten-"  # prefix of the random names of forgotten users
 _LONGEST_CONTEXT = _LONGEST_ID = 100
 _MOST_EVENTS, _LARGEST_VALUE = 200, 1e12
 _KIND = re.compile(r"[a-z][a-z0-9_]{0,31}")
 
 
 class StoreError(InputError):
-    """The store cannot be read or written now; the call has changed nothing and may be repeated.
+    """The store cannot be read or written now. The call has changed nothing, and you may repeat it.
 
     Examples
     --------
@@ -31,18 +31,18 @@ class StoreError(InputError):
 
 
 class Event(NamedTuple):
-    """What a user did on a page; an event is identified by its page, kind, document and id.
+    """What a user did on a page. Two events with the same page, kind, document and id are the same event.
 
     Parameters
     ----------
     kind : str
         ``view`` (the page was displayed), ``click``, or another word of up to 32 letters a to z, digits and ``_``.
     document : str or int, optional
-        Id of a shown document; None for the whole page. Ids are compared as strings.
+        The id of a document on the page. By default, the event concerns the whole page.
     value : float
-        For example a price; an event credits rankers only if its value is positive.
+        A number such as a price, 1 by default. An event credits rankers only if its value is positive.
     id : str
-        Distinguishes events of one kind on one document, for example the id of an order.
+        A text that distinguishes several events of one kind on one document, such as the id of an order.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class Event(NamedTuple):
 
 
 class Search(NamedTuple):
-    """A search, for which a page is requested; see `Experiment.decide`."""
+    """A request for the page of a search, with the parameters of `Experiment.decide`."""
 
     user: str
     query: str
@@ -66,14 +66,14 @@ class Search(NamedTuple):
 
 
 class Report(NamedTuple):
-    """Events of a page; see `Experiment.report`."""
+    """A report of events, with the parameters of `Experiment.report`."""
 
     token: str
     events: Sequence[Any]
 
 
 def require_text(name: str, text: Any, longest: int = LONGEST_TEXT, *, empty: bool = False) -> None:
-    """Raise `InputError` unless a value is a string that a log can contain."""
+    """Raise `InputError` if a value is not a string, is too long or empty, or is not valid Unicode."""
     if not isinstance(text, str):
         raise InputError(f"{name} must be a string, not {errors.shown(text)}")
     if len(text) > longest:
@@ -87,7 +87,7 @@ def require_text(name: str, text: Any, longest: int = LONGEST_TEXT, *, empty: bo
 
 
 def require_search(call: Search, names: Sequence[str]) -> None:
-    """Raise `InputError` unless user and query are texts and the context maps some of the names to short strings."""
+    """Raise `InputError` if the user, the query or the context of a search is invalid. ``names`` are of the context."""
     require_text("the user", call.user)
     require_text("the query", call.query)
     if call.user.startswith(FORGOTTEN):
@@ -102,9 +102,9 @@ def require_search(call: Search, names: Sequence[str]) -> None:
 
 
 def read_events(events: Any, shown: Sequence[str]) -> dict[tuple[str, int, str], float]:
-    """Return the value of each event, by its kind, the position of its document (0: the whole page) and its id.
+    """Check events, and return the value of each by kind, position of its document (0: the whole page) and id.
 
-    Of repeated events, the first counts. ``shown`` are the ids of the page.
+    If an event is repeated, its first value counts. ``shown`` are the documents on the page.
     """
     if isinstance(events, str | bytes | Mapping) or not isinstance(events, Iterable):
         raise InputError(f"events are a list, not {errors.shown(events)}")

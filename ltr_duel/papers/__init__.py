@@ -1,6 +1,6 @@
-"""The papers: figures declared in `experiments`, run at two scales, and what each paper prints beside what we measure.
+"""Reproduce the figures of four papers, and compare what a paper prints with what we measure.
 
-`figure`, `study`, `measured`, `row` and the sources of data are the vocabulary of the files of figures.
+The files in the folder `experiments` declare the figures with `figure`, `study`, `measured`, `row` and sources of data.
 """
 
 import lazy_loader

@@ -1,7 +1,8 @@
-"""The vocabulary of files of figures: a figure's texts, its experiments or measurements, and their data.
+"""Functions that declare a figure of a paper: its texts, its experiments or measurements, and their data.
 
-A file of figures is plain Python that combines these declarations. This module reads no data and runs nothing. The
-parameter ``quick`` holds the settings that differ at the quick scale.
+The figures of a paper are in a Python file that calls these functions. They read no data and run nothing. A figure can
+be made at two scales: ``paper``, as printed, and ``quick``. The parameter ``quick`` has the settings of the quick scale
+that differ.
 """
 
 from __future__ import annotations
@@ -36,49 +37,48 @@ class _Settings:
     quick: Keys = field(default_factory=dict)
 
     def at(self, scale: str) -> dict[str, Any]:
-        """Return the settings at a scale."""
         return {**self.settings, **(self.quick if scale == "quick" else {})}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Data of a problem: files or folders below the user's folder of data, of which one must exist, and settings."""
+    """Where the data of a problem may be, and how they are read."""
 
     kind: str
-    paths: Sequence[str]
+    paths: Sequence[str]  # files or folders below the user's folder of data; one of them must exist
     key: str  # the setting that holds the path: "path" of a corpus, "file" of a matrix
-    note: str = ""  # for readers of the figure
+    note: str = ""  # what readers of the figure must know about the data
     settings: Keys
 
 
 def real(*paths: str, note: str = "", **settings: Any) -> Source:
-    """Declare the possible paths of the paper's own corpus."""
+    """Declare the paths where the paper's own corpus may be."""
     return Source(kind="real data", paths=paths, key="path", note=note, settings=settings)
 
 
 def excerpt(*paths: str, note: str, **settings: Any) -> Source:
-    """Declare the possible paths of a part of the corpus; the note names the part."""
+    """Declare the paths where a part of the paper's corpus may be. The note names the part."""
     return Source(kind="excerpt", paths=paths, key="path", note=note, settings=settings)
 
 
 def another(*paths: str, note: str, **settings: Any) -> Source:
-    """Declare the possible paths of a corpus that replaces the paper's corpus; the note names both."""
+    """Declare the paths of a corpus that replaces the paper's corpus. The note names both corpora."""
     return Source(kind="another corpus", paths=paths, key="path", note=note, settings=settings)
 
 
 def published(file: str, *, comparisons: int | None = None, note: str = "") -> Source:
-    """Declare the file of a published matrix, and the number of comparisons of each pair behind it, if known."""
+    """Declare the file of a published matrix and, if it is known, the number of comparisons of each pair."""
     settings = {"comparisons": comparisons} if comparisons else {}
     return Source(kind="published matrix", paths=[file], key="file", note=note, settings=settings)
 
 
 @dataclass(frozen=True)
 class Problem(_Settings):
-    """One or more problems of an experiment: an entry of the lists ``matrices``, ``corpora`` or ``utilities``."""
+    """Problems of an experiment: one entry of ``matrices``, ``corpora`` or ``utilities`` in its file."""
 
     kind: str
-    sources: Sequence[Source]  # the best first; none: the paper defines the problem
-    optional: bool = False  # whether the problem is omitted if none of its sources exists
+    sources: Sequence[Source]  # the best source first; empty if the paper defines the problem
+    optional: bool = False  # whether the problem is left out if none of its sources exists
 
     def using(self, *, quick: Keys = _NONE, **settings: Any) -> Problem:
         """Return the same problem with other settings."""
@@ -86,23 +86,23 @@ class Problem(_Settings):
 
 
 def corpus(name: str, *sources: Source, optional: bool = False, quick: Keys = _NONE, **settings: Any) -> Problem:
-    """Declare the rankers of a corpus."""
+    """Declare a problem: the rankers of a corpus."""
     return Problem("corpora", sources, optional, settings={"name": name, **settings}, quick=quick)
 
 
 def matrix(*sources: Source, optional: bool = False, quick: Keys = _NONE, **settings: Any) -> Problem:
-    """Declare preference matrices: published, explicit, or of a family."""
+    """Declare problems: preference matrices that are published, written in the file, or members of a family."""
     return Problem("matrices", sources, optional, settings=settings, quick=quick)
 
 
 def utilities(*sources: Source, quick: Keys = _NONE, **settings: Any) -> Problem:
-    """Declare arms with random utilities."""
+    """Declare a problem: arms with random utilities."""
     return Problem("utilities", sources, settings=settings, quick=quick)
 
 
 @dataclass(frozen=True)
 class Study(_Settings):
-    """An experiment: policies on problems, with the settings of ``docs/experiments.md``."""
+    """An experiment: policies that are run on problems. ``docs/experiments.md`` describes the settings."""
 
     policies: Sequence[str]
     problems: Sequence[Problem]
@@ -112,13 +112,13 @@ class Study(_Settings):
 def study(
     policies: Sequence[str], *problems: Problem, quick: Keys = _NONE, in_quick: bool = True, **settings: Any
 ) -> Study:
-    """Declare an experiment."""
+    """Declare an experiment, which runs policies on problems."""
     return Study(policies, problems, in_quick, settings=settings, quick=quick)
 
 
 @dataclass(frozen=True)
 class Measured(_Settings):
-    """A measurement without runs of policies: a function of `ltr_duel.papers.measures`, and sources of its data."""
+    """A measurement without runs of policies: a function of `ltr_duel.papers.measures` and its data."""
 
     measure: Callable[..., pd.DataFrame]
     sources: Sequence[Source]
@@ -128,7 +128,7 @@ class Measured(_Settings):
 def measured(
     measure: Callable[..., pd.DataFrame], *sources: Source, optional: bool = False, quick: Keys = _NONE, **settings: Any
 ) -> Measured:
-    """Declare a measurement; the settings are the keyword arguments of ``measure``."""
+    """Declare a measurement. The settings are passed to the function ``measure`` as keyword arguments."""
     inspect.signature(measure).bind(
         entry={}, jobs=1, **settings, **{key: quick[key] for key in quick.keys() - settings}
     )
@@ -165,7 +165,7 @@ class Figure:
 
     @property
     def line(self) -> tuple[str, str, str, str]:
-        """The name, the duration at each scale, and the title with paper, number and data."""
+        """The name, the duration at the quick and at the paper's scale, and the title with paper, number and data."""
         quick, paper = map(duration, self.seconds) if self.seconds else ("-", "-")
         data = f"; data: {', '.join(self.data)}" if self.data else ""
         title = f"{PAPERS[self.facts['paper']]}, {self.facts['number']}: {self.facts['title']}{data}"
@@ -182,30 +182,30 @@ def figure(
     notes: Sequence[str] = (),
     **options: Any,
 ) -> Callable[[Callable[[], Parts]], Figure]:
-    """Make a figure from a function, which gives its name, its text (the docstring), and its studies or measurements.
+    """Turn a function into a figure. The function returns the studies or measurements, and its name is the figure's.
 
-    The docstring has these paragraphs: the title; ``The paper: ...``, what the paper says about the figure; ``Setting:
-    ...``, the setting as the paper prints it; and any number of ``Note: ...``, what differs from the paper, and why.
+    The docstring of the function has these paragraphs: the title; ``The paper: ...``, which is what the paper says
+    about the figure; ``Setting: ...``, as the paper prints it; and ``Note: ...`` for each difference from the paper.
 
     Parameters
     ----------
     paper : str
-        A key of `PAPERS`.
+        The paper, a key of `PAPERS`.
     number : str
         The number in the paper, for example "Figure 2 (top)".
     drawing : str
-        A name in `ltr_duel.papers.DRAWINGS`, with its keyword arguments as ``options``; empty: the page shows a table.
+        A name in `ltr_duel.papers.DRAWINGS`; ``options`` are passed to it. By default, the page shows a table instead.
     rows : sequence of Row
         The statements of the paper that this figure tests; see `row`.
     seconds : (float, float), optional
-        Approximate durations on two cores, at the quick and at the paper's scale.
+        About how long the figure takes on two cores, at the quick scale and at the scale of the paper.
     notes : sequence of str
-        Notes that several figures share, which are shown first.
+        Notes that several figures share. They are shown before the notes in the docstring.
 
     Raises
     ------
     InputError
-        If the paper is unknown, a paragraph is missing, or the function returns neither only studies nor only
+        If the paper is unknown, a paragraph is missing, or the function does not return a list of studies or a list of
         measurements.
     """
     errors.require_one_of("paper", paper, PAPERS)
@@ -226,7 +226,7 @@ def figure(
 
 
 def _texts(function: Callable[[], Parts]) -> list[str]:
-    """Return title, statement of the paper, setting and notes."""
+    """Return the title, what the paper says, the setting and the notes, from the function's docstring."""
     paragraphs = [" ".join(text.split()) for text in inspect.cleandoc(function.__doc__ or "").split("\n\n")]
     heads = ["", "The paper: ", "Setting: ", *["Note: "] * (len(paragraphs) - 3)]
     if len(paragraphs) < 3 or not all(map(str.startswith, paragraphs, heads)):

@@ -1,11 +1,12 @@
-"""Numbers that a paper's statement is compared with, each computed from a figure's table with a 95 % interval.
+"""Compute the numbers that are compared with a paper's statements, each with a 95 % interval, from a figure's table.
 
-Means of runs have bootstrap intervals from 2,000 resamples: repetitions are drawn again within each problem, or whole
-problems if a table holds random problems (matrices of a family, subsets of rankers), because they are what a new
-experiment would draw again. With few units, the percentiles are expanded (`bootstrap_interval`). If a paper's own
-random subset is unknown, a number is computed in each of ours, and its interval is the range (``subsets=True``).
+The intervals are bootstrap intervals with 2,000 resamples. A resample draws what a new experiment would draw again: the
+repetitions of each problem or, if the problems are random (matrices of a family, subsets of rankers), whole problems.
+With few of them, intervals are made wider (`bootstrap_interval`). Runs of all policies with the same problem and
+repetition are drawn together, because they share their random numbers.
 
-Runs of one problem and repetition share their random streams, so policies are resampled in pairs.
+If a paper does not tell which random subset it used, ``subsets=True`` computes the number for each of our subsets. The
+interval is then the range of these numbers.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ from ltr_duel.core import columns as col
 from ltr_duel.simulation import final_rows
 
 DRAWS = 2000
-Selection = Mapping[str, Any] | str  # {column: value, list of values, "least" or "greatest"}, or the label of a policy
+Selection = Mapping[str, Any] | str  # {column: value, list of values, "least" or "greatest"}, or a policy
 _RUN = [col.PROBLEM, col.REPETITION]
 
 
-class Missing(Exception):  # noqa: N818  # an answer, not a failure: the number cannot be computed
-    """The table lacks what a number needs; the message names it."""
+class Missing(Exception):  # noqa: N818  # this is an answer, not a failure
+    """A number cannot be computed, because the table lacks something. The message tells what is missing."""
 
 
 class Estimate(NamedTuple):
@@ -37,23 +38,23 @@ class Estimate(NamedTuple):
     value: float
     low: float
     high: float
-    runs: float = math.inf  # infinite for numbers that do not come from runs
+    runs: float = math.inf  # infinite if the number does not come from runs
 
 
 class Panels(TypedDict, total=False):
-    """The range in which the statement of the paper is true, and the rows of the table that it is about."""
+    """When a paper's statement is true, and which rows of the table it is about."""
 
-    low: float
-    high: float
-    where: Selection  # all other rows are left out
-    each: Sequence[str]  # the number is computed for each combination of values of these columns
-    subsets: bool  # whether the interval is the range of the number over the problems, which are random subsets
-    words: str  # the name of the number for readers
+    low: float  # the statement is true if the number is at least this; by default, there is no limit
+    high: float  # the statement is true if the number is at most this; by default, there is no limit
+    where: Selection  # the rows of the table to use; by default, all
+    each: Sequence[str]  # columns; the number is computed for each combination of their values
+    subsets: bool  # whether the problems are random subsets of rankers, so that the interval is a range
+    words: str  # what readers see as the name of the number
 
 
 @dataclass(frozen=True)
 class Check:
-    """One number of a row of a paper's table."""
+    """A number in a row of a paper's table, with the range in which the paper's statement is true."""
 
     words: str
     estimate: Callable[[pd.DataFrame], Estimate]
@@ -63,11 +64,11 @@ class Check:
     each: Sequence[str]
 
 
-Statistic = Callable[[FloatMatrix, list[FloatVector]], Any]  # of the means of all columns, and each side's columns
+Statistic = Callable[[FloatMatrix, list[FloatVector]], Any]  # takes the means of all columns, and each side's columns
 
 
 def ratio(dividend: Selection, divisor: Selection, *, column: str = col.REGRET, **panels: Unpack[Panels]) -> Check:
-    """Divide two mean regrets at the end."""
+    """Divide the mean regret of one policy at the end by the mean regret of another."""
 
     def sides(rows: pd.DataFrame) -> list[pd.DataFrame]:
         return [_ends(select(rows, side), column) for side in (dividend, divisor)]
@@ -76,7 +77,7 @@ def ratio(dividend: Selection, divisor: Selection, *, column: str = col.REGRET, 
 
 
 def spread(dividend: Selection, divisor: Selection, *, column: str = col.REGRET, **panels: Unpack[Panels]) -> Check:
-    """Divide two standard deviations over runs."""
+    """Divide the standard deviation over runs of one policy by the standard deviation of another."""
 
     def sides(rows: pd.DataFrame) -> list[pd.DataFrame]:
         ends = [_ends(select(rows, side), column) for side in (dividend, divisor)]
@@ -84,7 +85,7 @@ def spread(dividend: Selection, divisor: Selection, *, column: str = col.REGRET,
 
     def quotient(mean: FloatMatrix, _: list[FloatVector]) -> FloatVector:
         variance = mean[:, 1::2] - mean[:, ::2] ** 2
-        variance[variance < 1e-12 * variance[0]] = np.nan  # the resample consists of copies of one run
+        variance[variance < 1e-12 * variance[0]] = np.nan  # this resample has one run many times
         return np.sqrt(variance[:, 0] / variance[:, 1])
 
     return _of_runs(f"standard deviation, {_name(dividend)} / {_name(divisor)}", sides, quotient, panels)
@@ -93,7 +94,7 @@ def spread(dividend: Selection, divisor: Selection, *, column: str = col.REGRET,
 def rank(
     policy: str, among: Sequence[str], *, most: bool = False, column: str = col.REGRET, **panels: Unpack[Panels]
 ) -> Check:
-    """Rank a policy: 1 plus the number of the others with less regret (``most``: with more)."""
+    """Count the policies in ``among`` that have less regret than a policy (with ``most``, more regret), and add 1."""
 
     def sides(rows: pd.DataFrame) -> list[pd.DataFrame]:
         return [_ends(select(rows, name), column) for name in (policy, *among)]
@@ -106,7 +107,7 @@ def rank(
 
 
 def slope(policy: str, *, along: str = col.RANKERS, column: str = col.REGRET, **panels: Unpack[Panels]) -> Check:
-    """Fit the exponent of regret by least squares: 1 is linear, 0 is flat."""
+    """Fit a power of the column ``along`` to regret by least squares. An exponent of 1 is linear, and 0 is flat."""
 
     def exponent(mean: FloatMatrix, axes: list[FloatVector]) -> FloatVector:
         x = np.log(np.concatenate(axes))
@@ -119,7 +120,7 @@ def slope(policy: str, *, along: str = col.RANKERS, column: str = col.REGRET, **
 
 
 def steepest(policy: str, *, along: str, column: str = col.REGRET, **panels: Unpack[Panels]) -> Check:
-    """Find the step of the grid in which log regret rises most for its length; the interval contains whole steps."""
+    """Find between which two neighbouring values of the column ``along`` the logarithm of regret rises most steeply."""
 
     def ends(mean: FloatMatrix, axes: list[FloatVector]) -> FloatMatrix:
         x = np.concatenate(axes)
@@ -133,7 +134,10 @@ def steepest(policy: str, *, along: str, column: str = col.REGRET, **panels: Unp
 
 
 def late_share(policy: str, *, column: str = col.REGRET, **panels: Unpack[Panels]) -> Check:
-    """Compute the share of regret in the last half of the steps: 1/2 if linear, ln 2 / ln T if logarithmic."""
+    """Return which share of the regret comes from the last half of the T steps.
+
+    The share is 1/2 if regret grows linearly, and ln 2 / ln T if regret grows like ln T.
+    """
 
     def sides(rows: pd.DataFrame) -> list[pd.DataFrame]:
         rows = select(rows, policy)
@@ -144,10 +148,10 @@ def late_share(policy: str, *, column: str = col.REGRET, **panels: Unpack[Panels
 
 
 def time_ratio(dividend: str, divisor: str, *, levels: Sequence[float], **panels: Unpack[Panels]) -> Check:
-    """Divide the steps until given shares of the runs name the winner (geometric mean over the levels).
+    """Divide how many steps two policies need until given shares of their runs (``levels``) name the winner.
 
-    A policy that was run to several horizons is judged by its recommendation at the end of each. A level that a policy
-    does not reach counts as its last step; a level that neither reaches does not count.
+    The result is the geometric mean over the levels. If a policy does not reach a level, its last step counts; a level
+    that neither policy reaches is left out. With several horizons, only the recommendation at the end of each counts.
     """
 
     def sides(rows: pd.DataFrame) -> list[pd.DataFrame]:
@@ -168,7 +172,7 @@ def time_ratio(dividend: str, divisor: str, *, levels: Sequence[float], **panels
 
 
 def cell(column: str = "value", *, take: str = "", **panels: Unpack[Panels]) -> Check:
-    """Read a measured value, or take the "least" or the "mean" of several, with the columns ``low`` and ``high``."""
+    """Read a measured value with its interval from the table, or take the "least" or the "mean" of several values."""
 
     def read(rows: pd.DataFrame) -> Estimate:
         if not take and len(rows) != 1:
@@ -182,7 +186,7 @@ def cell(column: str = "value", *, take: str = "", **panels: Unpack[Panels]) -> 
 
 
 def select(frame: pd.DataFrame, wanted: Selection) -> pd.DataFrame:
-    """Return the selected rows. A policy without parameters stands for any parameters if the plain one is absent."""
+    """Return the selected rows. If a policy without parameters does not occur, its rows with parameters are taken."""
     for column, value in ({col.POLICY: wanted} if isinstance(wanted, str) else wanted).items():
         if column not in frame:
             raise Missing(f"there is no column '{column}'")
@@ -210,7 +214,7 @@ def _check(words: str, estimate: Callable[[pd.DataFrame], Estimate], panels: Pan
 def _of_runs(
     words: str, sides: Callable[[pd.DataFrame], list[pd.DataFrame]], statistic: Statistic, panels: Panels
 ) -> Check:
-    """Make a check of runs; a side is a table of numbers with the index (problem, repetition)."""
+    """Make a check from runs. A side is a table of numbers with a row for each problem and repetition."""
 
     def estimate(rows: pd.DataFrame) -> Estimate:
         whole, random = sides(rows), any(rows[key].nunique() > 1 for key in (col.DRAW, col.SUBSET) if key in rows)
@@ -231,7 +235,7 @@ def _of_runs(
 
 
 def _ends(rows: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Return the values of the runs of one policy at the end of their longest horizon."""
+    """Return a column's value at the end of each run of a policy, at the longest horizon."""
     if (policies := rows[col.POLICY].unique()).size > 1:
         raise Missing(f"more than one policy fits: {', '.join(policies)}")
     values = final_rows(rows, [col.PROBLEM]).set_index(_RUN)[column].sort_index()
@@ -241,7 +245,7 @@ def _ends(rows: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def _curve(rows: pd.DataFrame, along: str, column: str) -> list[pd.DataFrame]:
-    """Return the values at the end for each value of a column, in ascending order, which name the columns."""
+    """Return the values at the end of runs, separately for each value of the column ``along``."""
     points = [_ends(part, column).set_axis([float(str(x))], axis=1) for x, part in rows.groupby(along)]
     if len(points) < 3:
         raise Missing(f"a curve along '{along}' needs three points, but there are {len(points)}")
@@ -249,7 +253,7 @@ def _curve(rows: pd.DataFrame, along: str, column: str) -> list[pd.DataFrame]:
 
 
 def _accuracy(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return for each run and step whether the winner was named; the columns are the steps."""
+    """Return for each run (a row) and step (a column) whether the policy recommended the winner."""
     if rows[col.CORRECT].isna().any():
         raise Missing("there is no winner to name")
     if rows[col.HORIZON].nunique() > 1:
@@ -258,7 +262,7 @@ def _accuracy(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _reached(steps: FloatVector, curves: FloatMatrix, level: float) -> FloatVector:
-    """Return the step from which each curve stays at or above a level, on a scale of log steps; infinite if none."""
+    """Return the step from which each curve stays at or above a level, interpolated; infinite if there is none."""
     below = curves < level
     last = below.shape[1] - 1 - np.argmax(below[:, ::-1], axis=1)  # the last checkpoint below the level
     before, rows = np.minimum(last, below.shape[1] - 2), np.arange(len(curves))
@@ -271,7 +275,7 @@ def _reached(steps: FloatVector, curves: FloatMatrix, level: float) -> FloatVect
 
 
 def _means(sides: Sequence[pd.DataFrame], random: bool = False, draws: int = DRAWS) -> FloatMatrix:
-    """Return the means of all columns over the runs, and in each resample; shape (1 + draws, columns)."""
+    """Return the mean of each column over the runs, and below it the means in each resample."""
     paired = all(side.index.equals(sides[0].index) for side in sides)
     groups = [pd.concat(sides, axis=1)] if paired else sides
     rng = stream(0, "claims")
@@ -280,7 +284,7 @@ def _means(sides: Sequence[pd.DataFrame], random: bool = False, draws: int = DRA
 
 
 def _counts(index: pd.Index[Any], random: bool, draws: int, rng: np.random.Generator) -> FloatMatrix:
-    """Return how often each run is in the sample (once) and in each resample; shape (1 + draws, runs)."""
+    """Return how often each run counts: once in the first row, and as often as it was drawn in the other rows."""
     blocks = list(pd.Series(range(len(index)), index).groupby(level=0).agg(np.array))
     if random and len(blocks) > 1:
         if len(set(map(len, blocks))) > 1:
@@ -294,6 +298,5 @@ def _counts(index: pd.Index[Any], random: bool, draws: int, rng: np.random.Gener
 
 
 def _units(index: pd.Index[Any], random: bool) -> int:
-    """Return the number of independent observations."""
     problems = index.get_level_values(0).nunique()
     return problems if random and problems > 1 else len(index) - problems + 1

@@ -1,4 +1,4 @@
-"""Import the folder of figures: a Python module for each paper, with a function for each figure (see `figure`)."""
+"""Read the declarations of figures: a folder with a Python file for each paper, and a function for each figure."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from types import ModuleType
 from ltr_duel.core import InputError
 from ltr_duel.papers.declaration import PAPERS, Figure
 
-_PACKAGE = "ltr_duel_figure_files"  # the folder is imported as this package, so that its modules can import each other
+_PACKAGE = "ltr_duel_figure_files"  # the folder is imported under this name, so that its files can import each other
 
 
 def figures_folder() -> Path:
-    """Return the folder of figures: inside the package if it is installed, otherwise beside the package."""
+    """Return the folder that declares figures: inside an installed package, or beside the package in its sources."""
     package = Path(__file__).resolve().parent.parent
     inside = package / "experiments"
     return inside if inside.is_dir() else package.parent / "experiments"
 
 
 def list_figures(folder: Path) -> dict[str, Figure]:
-    """Run the files of a folder, and return the declared figures by name; Figure 2 is sorted before Figure 10.
+    """Run the files of a folder, and return the figures that they declare, by name.
 
-    Raises `InputError` if a file fails (the message names the line), or if there are no figures.
+    Raises `InputError` if there are no figures, or if a file fails; the message then names the line.
     """
     for name in [name for name in sys.modules if name.partition(".")[0] == _PACKAGE]:
         del sys.modules[name]

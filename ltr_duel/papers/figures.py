@@ -1,7 +1,7 @@
-"""Draw reproduced figures from their tables: ``drawing(frame, about, **options)`` arranges panels as in the papers.
+"""Draw reproduced figures with panels that are arranged as in the papers; `ltr_duel.analysis` draws the curves.
 
-``frame`` and ``facts`` are those of `ltr_duel.papers.Made`; a figure's file declares the name of the drawing and its
-options. `ltr_duel.analysis` draws the curves. The source of the numbers is written below each panel's title.
+A drawing is a function ``drawing(frame, facts, **options)``. A `ltr_duel.papers.Made` has the table ``frame`` and the
+``facts``; the declaration of the figure gives the name of the drawing and its options.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ltr_duel.simulation import final_rows
 
 _SOFT = "#5d6670"
 _WIDTHS = {1: 7.0, 2: 4.6, 3: 3.6}
-_NUMBERED = r" #\d+$"  # end of the name of a problem that is one of several random subsets
+_NUMBERED = r" #\d+$"  # how the name of a problem ends if it is one of several random subsets
 
 
 class _Panel(NamedTuple):
@@ -34,7 +34,7 @@ class _Panel(NamedTuple):
 
 
 def draw_figure(frame: pd.DataFrame, facts: Mapping[str, Any]) -> Figure:
-    """Draw a figure whose ``facts["figure"]`` names a drawing and its ``options``."""
+    """Draw a figure with the drawing and the options that its ``facts["figure"]`` names."""
     described = facts["figure"]
     errors.require_one_of("drawing", described["drawing"], DRAWINGS)
     return DRAWINGS[described["drawing"]](frame, facts, **described["options"])
@@ -43,7 +43,7 @@ def draw_figure(frame: pd.DataFrame, facts: Mapping[str, Any]) -> Figure:
 def regret(
     frame: pd.DataFrame, facts: Mapping[str, Any], *, column: str = col.REGRET, columns: int = 3, spread: str = "sd"
 ) -> Figure:
-    """Draw cumulative regret against steps; the random subsets of a problem share a panel."""
+    """Draw how regret grows with the steps, in a panel for each problem. Random subsets of a problem share a panel."""
     parts, among = _problems(frame), list(frame[col.POLICY].unique())
     figure, axes = _grid(len(parts), columns=columns)
     for ax, part in zip(axes.flat, parts, strict=False):
@@ -57,7 +57,7 @@ def regret(
 
 
 def regret_and_accuracy(frame: pd.DataFrame, facts: Mapping[str, Any]) -> Figure:
-    """Draw regret above accuracy, with a column of panels for each problem (Zoghi et al. 2014, Figure 4)."""
+    """Draw a column for each problem: regret above, accuracy below (as in Zoghi et al. 2014, Figure 4)."""
     parts, among, start = _problems(frame), list(frame[col.POLICY].unique()), 1000
     figure, axes = _grid(len(parts), rows=2, columns=len(parts))
     for (above, below), part in zip(axes.T, parts, strict=True):
@@ -80,7 +80,7 @@ def size(
     titles: Sequence[str] = (),
     log: str = "xy",
 ) -> Figure:
-    """Draw regret at the longest horizon against the property ``x``; each value of column ``panel`` has a panel."""
+    """Draw regret at the longest horizon against the column ``x``, with a panel for each value of column ``panel``."""
     ends = final_rows(frame, [col.PROBLEM, col.POLICY])
     groups, among = list(ends.groupby(panel, sort=False)), list(ends[col.POLICY].unique())
     figure, axes = _grid(len(groups), height=3.4)
@@ -90,7 +90,7 @@ def size(
         plot_against_arms(
             part.rows, ax, x=x, xlabel=label, column=drawn, spread="sd", log=log, legend=False, among=among
         )
-        if "y" not in log:  # 250k or 2M, instead of a power of ten at the end of the axis
+        if "y" not in log:  # write 250k or 2M instead of a power of ten
             ax.yaxis.set_major_formatter(EngFormatter(sep="") if max(ax.get_ylim()) >= 1e4 else "{x:g}")
         _head(ax, part)
     _outer_labels(axes, len(groups))
@@ -100,9 +100,9 @@ def size(
 
 
 def gamma(frame: pd.DataFrame, facts: Mapping[str, Any], **options: Any) -> Figure:
-    """Call `size` with gamma as the abscissa and linear axes (Yue and Joachims 2011, Figure 2, bottom).
+    """Draw regret against gamma, on linear axes (as in Yue and Joachims 2011, Figure 2, bottom).
 
-    The label of a policy that has gamma as a parameter differs from point to point; its points still form one line.
+    If gamma is a parameter of a policy, the points with different values of the parameter form one line.
     """
     labels = frame[col.POLICY].str.replace(r"gamma=[^,]+", "gamma=γ", regex=True)
     options = {"x": col.GAMMA, "label": "γ (relaxed stochastic transitivity)", "log": "", **options}
@@ -110,7 +110,7 @@ def gamma(frame: pd.DataFrame, facts: Mapping[str, Any], **options: Any) -> Figu
 
 
 def curves(frame: pd.DataFrame, facts: Mapping[str, Any]) -> Figure:
-    """Draw values against the number of rankers, with a line for each item (Zoghi et al. 2014, Figure 5)."""
+    """Draw a line for each item against the number of rankers (as in Zoghi et al. 2014, Figure 5)."""
     figure, axes = _grid(1, height=3.8)
     ax = axes[0, 0]
     lines = frame.dropna(subset=["value"]).groupby("item", sort=False).filter(lambda rows: len(rows) > 1)
@@ -133,7 +133,7 @@ DRAWINGS: dict[str, Callable[..., Figure]] = {
 
 
 def _problems(frame: pd.DataFrame) -> list[_Panel]:
-    """Return a panel for each problem, in order of appearance; the random subsets of a problem share a panel."""
+    """Return a panel for each problem. Random subsets of a problem share a panel."""
     panels = []
     for name, rows in frame.groupby(frame[col.PROBLEM].str.replace(_NUMBERED, "", regex=True), sort=False):
         subsets, size = rows[col.PROBLEM].nunique(), rows[col.RANKERS].iloc[0]
@@ -143,7 +143,7 @@ def _problems(frame: pd.DataFrame) -> list[_Panel]:
 
 
 def _drawable(panel: _Panel, column: str) -> tuple[_Panel, str]:
-    """Return the panel and its column of regret; without a Condorcet winner, use Copeland regret and add a remark."""
+    """Return the panel and the column to draw. Without a Condorcet winner, this is Copeland regret, with a remark."""
     drawn = col.defined_regret(panel.rows, column)
     if drawn == column:
         return panel, column
@@ -152,14 +152,14 @@ def _drawable(panel: _Panel, column: str) -> tuple[_Panel, str]:
 
 
 def _means(frame: pd.DataFrame, spread: str) -> str:
-    """Return a phrase with the number of runs over which each mean is taken, and with the kind of spread drawn."""
+    """Tell over how many runs a mean is taken, and what the band around it shows."""
     runs = frame.drop_duplicates([col.PROBLEM, col.POLICY, col.HORIZON, col.REPETITION])
     names = runs[col.PROBLEM].str.replace(_NUMBERED, "", regex=True)
     return describe_means(runs.groupby([names, col.POLICY, col.HORIZON], sort=False).size(), spread)
 
 
 def _grid(panels: int, *, rows: int = 1, columns: int = 3, height: float = 3.0) -> tuple[Figure, Any]:
-    """Return a figure and its axes: for each panel, ``rows`` axes one below the other. Unused axes are removed."""
+    """Make a figure with ``rows`` axes, one below the other, for each panel."""
     across = min(2 if panels == 4 and rows == 1 else columns, panels)
     down = -(-panels // across) * rows
     figure = Figure(figsize=(_WIDTHS.get(across, 3.2) * across, height * down + 0.9), dpi=150, layout="constrained")
@@ -176,7 +176,6 @@ def _grid(panels: int, *, rows: int = 1, columns: int = 3, height: float = 3.0) 
 
 
 def _head(ax: Axes, panel: _Panel) -> None:
-    """Write a panel's title, and below it the remark and the source of the numbers."""
     below = "; ".join(filter(None, (panel.remark, " and ".join(map(str, panel.rows[col.SOURCE].unique())))))
     ax.set_title(_safe("\n".join(textwrap.wrap(panel.title, 44))), loc="left", fontsize=9, pad=17)
     ax.annotate(
@@ -185,7 +184,7 @@ def _head(ax: Axes, panel: _Panel) -> None:
 
 
 def _finish(figure: Figure, axes: Sequence[Axes], facts: Mapping[str, Any], below: str) -> Figure:
-    """Add to a figure its title, one legend for all panels, and a line with the scale, ``below`` and notes."""
+    """Add the title of a figure, a legend for all panels, and a line with the scale, ``below`` and notes."""
     described, width = facts["figure"], int(figure.get_figwidth() * 12)
     title = f"{PAPERS[described['paper']]}, {described['number']}: {described['title']}"
     figure.suptitle(_safe("\n".join(textwrap.wrap(title, width))), fontsize=11, x=0.01, ha="left")
@@ -207,7 +206,7 @@ def _finish(figure: Figure, axes: Sequence[Axes], facts: Mapping[str, Any], belo
 
 
 def _outer_labels(axes: Any, panels: int) -> None:
-    """Keep only the outer labels of the axes: x labels below the lowest panels, and y labels of the first column."""
+    """Remove the labels of inner axes: keep x labels of the lowest panels, and y labels of the first column."""
     down, across = axes.shape
     for number in range(panels):
         row, column = divmod(number, across)
@@ -218,12 +217,11 @@ def _outer_labels(axes: Any, panels: int) -> None:
 
 
 def _same_ordinate(axes: Sequence[Axes]) -> None:
-    """Set the same y-limits for all these axes: the smallest range that contains all their ranges."""
     limits = [ax.get_ylim() for ax in axes]
     for ax in axes:
         ax.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
 
 
 def _safe(text: str) -> str:
-    """Escape a string so that Matplotlib does not parse it as a formula."""
+    """Escape dollar signs, which Matplotlib would read as the limits of a formula."""
     return text.replace("$", r"\$")

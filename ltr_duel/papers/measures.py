@@ -1,7 +1,7 @@
-"""Measurements without runs of policies, with which figures are declared by `measured`.
+"""Measurements that require no runs of policies. A figure uses them through `measured`.
 
-Each function takes the data that were found (``entry``: the settings of a source, with its path) and the settings of
-the declaration, and returns a table with the columns item, rankers, value, low and high.
+Each function gets the data as ``entry``, the settings of a source with its path, and the settings of the declaration.
+It returns a table with the columns item, rankers, value, low and high, where low and high are the ends of an interval.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy  # submodules are loaded on first use
+import scipy  # its modules are loaded on first use
 
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, parallel, statistics, stream
 from ltr_duel.data import load_dataset
@@ -35,13 +35,13 @@ from ltr_duel.rankers import Rankings, constant_features, feature_rankers
 from ltr_duel.simulation import distortion_table, measure_distortion
 
 _COLUMNS = ["item", "rankers", "value", "low", "high"]
-_SETS = 1000  # sampled sets of each size that determine the largest possible share
-_REDRAWN = 400  # matrices drawn around a published one
+_SETS = 1000  # number of sampled sets of each size, from which the largest possible share is computed
+_REDRAWN = 400  # number of matrices drawn around a published one
 _WORLDS, _FEW_SUBSETS = 99, 200
 
 
 def arxiv_properties(*, entry: Mapping[str, Any], jobs: int) -> pd.DataFrame:
-    """Return the properties of the matrix printed in Beat the Mean, Table 1, computed from the printed digits."""
+    """Return properties of the matrix in Beat the Mean, Table 1, computed from the digits that the paper prints."""
     matrix = arxiv()
     violations, (broken, triples) = triangle_violations(matrix), strong_violations(matrix)
     values = {
@@ -55,15 +55,14 @@ def arxiv_properties(*, entry: Mapping[str, Any], jobs: int) -> pd.DataFrame:
 
 
 def subset_shares(*, entry: Mapping[str, Any], jobs: int, subsets: int, seed: int = 0) -> pd.DataFrame:
-    """Return the shares of sets of each size with a Condorcet winner, and with a total order (RUCB, section 8.1).
+    """Return how many sets of each size have a Condorcet winner, and how many a total order (RUCB, section 8.1).
 
-    The estimate of a total order is hardly ever a total order. Therefore ``low`` and ``high`` are possible true shares,
-    given the noise of the published matrix. A set has no total order if wins beyond noise form a cycle in it, and no
-    winner if each of its rankers loses beyond noise; this holds with 95 % confidence for all sets together. The least
-    share of sets with a winner is the 2.5 % quantile over matrices drawn around the published one; the least share of
-    ordered sets is 0.
+    A published matrix is an estimate. ``low`` and ``high`` tell which shares are possible for the true matrix. A win is
+    sure if it is beyond noise; with 95 % confidence, all sure wins are right. For ``high``, a set has no winner only if
+    each of its rankers surely loses to another, and it has no total order only if sure wins form a cycle. ``low`` is 0
+    for total orders; for winners, it is the 2.5 % quantile over matrices drawn around the published one.
 
-    subsets: number of sampled sets of each size; if at most this number exists, all are used.
+    ``subsets`` is the number of sampled sets of each size. If there are no more sets, all are used.
     """
     matrix = _published(entry)
     sizes = range(1, len(matrix) + 1)
@@ -85,7 +84,7 @@ def subset_shares(*, entry: Mapping[str, Any], jobs: int, subsets: int, seed: in
 
 
 def _below(*curves: Sequence[float] | FloatVector) -> tuple[float, float, float]:
-    """Return the size from which on a curve is below a tenth (infinite if none), and the least and most over curves."""
+    """Return the size from which the first curve stays below a tenth, and the least and the greatest of all curves."""
     sizes = []
     for curve in curves:
         above = np.flatnonzero(np.asarray(curve) >= 0.1)[-1] + 1
@@ -94,7 +93,7 @@ def _below(*curves: Sequence[float] | FloatVector) -> tuple[float, float, float]
 
 
 def _possible(wins: FloatMatrix, size: int, seed: int) -> tuple[float, float]:
-    """Return the shares of sets that, given the sure wins, may have a Condorcet winner and may have a total order."""
+    """Return which share of sets may have a Condorcet winner, and which may have a total order, given the sure wins."""
     components = scipy.sparse.csgraph.connected_components
     if comb(len(wins), size) > 1 and components(wins, directed=True, connection="strong")[0] == len(wins):
         return 1.0, 1.0
@@ -107,7 +106,7 @@ def _possible(wins: FloatMatrix, size: int, seed: int) -> tuple[float, float]:
 
 
 def _around(matrix: PreferenceMatrix, seed: int) -> Iterator[PreferenceMatrix]:
-    """Yield matrices with the noise of a published matrix added once more."""
+    """Yield matrices that differ from a published matrix by random noise as large as its standard errors."""
     rng, upper = stream(seed, "around an estimate"), np.triu_indices(len(matrix), 1)
     for _ in range(_REDRAWN):
         p = np.full(matrix.p.shape, 0.5)
@@ -119,13 +118,13 @@ def _around(matrix: PreferenceMatrix, seed: int) -> Iterator[PreferenceMatrix]:
 def subset_gammas(
     *, entry: Mapping[str, Any], jobs: int, printed: Mapping[str, float], subsets: int, seed: int = 0
 ) -> pd.DataFrame:
-    """Return gamma of a published matrix and of random subsets that have a Condorcet winner (RUCB, section 3).
+    """Return gamma of a published matrix, and of random subsets that have a Condorcet winner (RUCB, section 3).
 
-    printed: gamma of one unknown subset of each size (text, as in TOML). Its column ``percentile`` is the share of the
-        sampled subsets with at most this gamma; ``low`` and ``high`` are the least and the greatest sampled gamma.
+    ``printed`` has the gamma that the paper prints for one subset of each size. ``percentile`` is the share of our
+    subsets with at most this gamma; ``low`` and ``high`` are the least and the greatest gamma of our subsets.
 
-    The item "p of strong transitivity" is the share of strongly transitive matrices with the same noise whose subsets
-    have as large a gamma (the 5 % quantile, in Beat the Mean's definition) as those of the published matrix.
+    The item "p of strong transitivity" is a p-value: the share of strongly transitive matrices with the same noise
+    whose subsets have as large a gamma. Compared are the 5 % quantiles of gamma as defined in Beat the Mean.
     """
     matrix = _published(entry)
     rows: list[tuple[Any, ...]] = [
@@ -147,7 +146,7 @@ def subset_gammas(
 
 
 def _gammas(matrix: PreferenceMatrix, size: int, subsets: int, seed: int, jobs: int) -> FloatMatrix:
-    """Return gamma of random subsets, as defined by Beat the Mean and as defined by RUCB; shape (subsets, 2)."""
+    """Return gamma of random subsets in two columns: as Beat the Mean defines it, and as RUCB defines it."""
 
     def of_subset(number: int) -> tuple[float, float]:
         chosen = random_condorcet_subset(matrix, size, seed=seed * subsets + number)
@@ -168,14 +167,14 @@ def distortion(
     seed: int = 0,
     **sampled: Any,
 ) -> pd.DataFrame:
-    """Return the percentage of rankers that beat the Condorcet winner of a set (Multi-Dueling Bandits, Table 3).
+    """Return how many percent of the rankers beat the Condorcet winner of a set (Multi-Dueling Bandits, Table 3).
 
-    ``low`` and ``high`` cover the queries: two standard deviations, by Student's t, of the percentage over resampled
-    queries, for each of which the matrix is estimated and the sets are drawn again. ``clear`` counts only rankers that
-    are ahead by more than two standard errors of fair coins.
+    ``low`` and ``high`` are the ends of a 95 % interval by Student's t. It covers the choice of queries: queries are
+    resampled, and everything is measured again. ``clear`` counts only rankers that are ahead by more than two standard
+    errors of fair coins.
 
-    without: the position, from 0, of a feature to leave out.
-    sampled: other parameters of `ltr_duel.simulation.measure_distortion`.
+    ``without`` is the position, from 0, of a feature to leave out. ``sampled`` are further parameters of
+    `ltr_duel.simulation.measure_distortion`.
     """
     dataset = load_dataset(entry["path"], jobs=jobs)
     left_out = {*constant_features(dataset), *([] if without is None else [dataset.feature_names[without]])}
@@ -206,7 +205,6 @@ def distortion(
 
 
 def _of_queries(rankings: Rankings, picks: IntVector) -> Rankings:
-    """Return the rankings of these queries, which may be repeated."""
     ptr = rankings.query_ptr
     rows = np.concatenate([np.arange(ptr[query], ptr[query + 1]) for query in picks])
     return replace(
@@ -221,7 +219,7 @@ def _of_queries(rankings: Rankings, picks: IntVector) -> Rankings:
 
 
 def stored_runs(*, entry: Mapping[str, Any], jobs: int, file: str, **facts: Any) -> pd.DataFrame:
-    """Return runs that are stored in a wide CSV file: gamma, policy, and the final regret of each repetition."""
+    """Read runs from a CSV file whose rows have gamma, a policy, and the final regret of each repetition."""
     wide = pd.read_csv(file)
     frame = wide.melt(["gamma", "policy"], var_name="repetition", value_name="regret_average")
     problem = "gamma " + frame["gamma"].astype(str)

@@ -1,4 +1,4 @@
-"""The page of a paper: the table of what it prints and what we measure, and below it the reproduced figures."""
+"""The page of a paper: a table that compares what it prints with what we measure, and the reproduced figures."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _TEMPLATE = Path(__file__).parent / "templates" / "paper.html"
 
 
 def write_pages(figures: Mapping[str, Figure], reproduced: Mapping[str, Made], out: Path) -> dict[Path, pd.DataFrame]:
-    """Write ``PAPER.html`` and ``PAPER.md`` into ``out`` for each paper of which a figure is reproduced.
+    """Write ``PAPER.html`` and ``PAPER.md`` for each paper with a reproduced figure, into the folder ``out``.
 
-    Returns the paths of the pages with their tables (`paper_table`).
+    Returns the table of each page (see `paper_table`), by the path of the page.
     """
     pages = {}
     for paper, title in PAPERS.items():
@@ -41,14 +41,13 @@ def write_pages(figures: Mapping[str, Figure], reproduced: Mapping[str, Made], o
 
 
 def _subtitle(shown: Sequence[Made]) -> str:
-    """Return scale, machine, dates and the whole duration of the figures."""
     facts = pd.DataFrame([figure.facts for figure in shown])
     parts = [", ".join(facts[key].astype(str).unique()) for key in ("scale", "machine", "date")]
     return f"Scale: {'; '.join(parts)}; made in {duration(facts['seconds'].sum())}."
 
 
 def _section(figure: Made) -> dict[str, Any]:
-    """Return the values of one figure for the template, and save its picture."""
+    """Return what the template prints about a figure, and save the picture of the figure."""
     facts, described, png = figure.facts, figure.facts["figure"], b""
     if described["drawing"]:
         picture = draw_figure(figure.frame, facts)
@@ -72,7 +71,6 @@ def _section(figure: Made) -> dict[str, Any]:
 
 
 def _sources(facts: Mapping[str, Any]) -> str:
-    """Describe in words the sources of the data."""
     kinds = dict.fromkeys(
         f"{source['source']}: {source['note']}" if source["note"] else source["source"] for source in facts["sources"]
     )

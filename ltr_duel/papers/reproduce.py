@@ -1,4 +1,4 @@
-"""Reproduce the data of a figure: choose the available data, execute the missing runs, and write one tidy table.
+"""Reproduce the numbers of a figure: find its data, execute the missing runs, and write one table.
 
 OUT/store/                         the runs of all figures
 OUT/NAME/study-1.toml ...          the experiments, which ``ltr-duel run`` can run
@@ -27,32 +27,32 @@ from ltr_duel.papers.declaration import DEFINED, SCALES, Figure, Problem, Source
 
 
 class NoDataError(InputError):
-    """None of the sources of a figure's data exists."""
+    """The data of a figure are not there: none of its sources exists."""
 
 
 class Found(NamedTuple):
-    """The source that is used."""
+    """The source of data that is used."""
 
-    entry: dict[str, Any]  # its settings, with the absolute path; {} if the paper defines the problem
-    source: str  # its kind
+    entry: dict[str, Any]  # its settings with the absolute path; {} if the paper defines the problem
+    source: str  # the kind of the source
     note: str
 
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """The data of a reproduced figure."""
+    """A reproduced figure."""
 
     folder: Path
-    frame: pd.DataFrame
-    facts: dict[str, Any]
+    frame: pd.DataFrame  # the numbers
+    facts: dict[str, Any]  # the content of about.json
 
 
 def make_figure(figure: Figure, out: Path, *, scale: str, root: Path | None, jobs: int = -1) -> Made:
-    """Execute the missing runs of a figure, or its measurements, and write its table below ``out``.
+    """Execute the runs or measurements of a figure, and write its table into a folder below ``out``.
 
-    Finished runs are stored, so the same call resumes after an error or Ctrl-C. ``root`` is the user's folder of data.
+    ``root`` is the user's folder of data. Finished runs are kept, so the same call continues after an error or Ctrl-C.
 
-    Raises `NoDataError` if none of its data exists, and `InputError` if runs failed.
+    Raises `NoDataError` if none of the figure's data exists, and `InputError` if runs failed.
     """
     errors.require_one_of("scale", scale, SCALES)
     folder, began = out / figure.name, time.monotonic()
@@ -77,13 +77,13 @@ def make_figure(figure: Figure, out: Path, *, scale: str, root: Path | None, job
         frame.to_parquet(temporary, index=False, compression="zstd")
     with files.replacing(folder / "data.csv") as temporary:
         frame.to_csv(temporary, index=False, lineterminator="\n", float_format="%.6g")
-    # Written last, because the existence of about.json marks a complete figure.
+    # about.json is written last, because it marks a complete figure.
     files.write_text(folder / "about.json", json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
     return Made(folder, frame, facts)
 
 
 def read_made(out: Path) -> dict[str, Made]:
-    """Return all figures in the folder ``out``, keyed by name."""
+    """Return all reproduced figures in the folder ``out``, by name."""
     figures = {}
     for path in sorted(out.glob("*/about.json")):
         try:
@@ -95,7 +95,7 @@ def read_made(out: Path) -> dict[str, Made]:
 
 
 def first_present(sources: Sequence[Source], root: Path | None) -> Found:
-    """Return the first source that has a path below ``root``; raise `NoDataError` if there is none."""
+    """Return the first source that exists below the folder ``root``. Raises `NoDataError` if none exists."""
     for source in sources:
         for name in source.paths:
             for path in (root / name, root / f"{name}.gz") if root else ():
@@ -108,7 +108,7 @@ def first_present(sources: Sequence[Source], root: Path | None) -> Found:
 
 
 def _run(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) -> tuple[pd.DataFrame, list[Any], int]:
-    """Execute the runs of a figure that are not stored; return its table, its sources, and the number of runs."""
+    """Execute the missing runs of a figure; return its table, its sources of data, and the number of runs."""
     schedules, planned = [], 0
     for number, part in enumerate(figure.studies, 1):
         if (scale == "quick" and not part.in_quick) or not (problems := _problems(part, scale, root)):
@@ -136,7 +136,7 @@ def _run(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) ->
 
 
 def _problems(part: Study, scale: str, root: Path | None) -> dict[str, list[dict[str, Any]]]:
-    """Return the entries of the study's ``matrices``, ``corpora`` and ``utilities``, each with its first source."""
+    """Return the lists ``matrices``, ``corpora`` and ``utilities`` of a study's file, with the data that exist."""
     entries: dict[str, list[dict[str, Any]]] = {}
     for problem in part.problems:
         try:
@@ -155,9 +155,9 @@ def _entry(problem: Problem, data: Found, scale: str) -> dict[str, Any]:
 
 
 def _table(store: Path, number: int, schedule: Schedule) -> pd.DataFrame:
-    """Return the runs of a study, with its number and the constant of the lower bound of each problem.
+    """Return the runs of a study, with its number and, for each problem, the constant c of the lower bound.
 
-    Problems without a Condorcet winner, for which average regret is not defined, get Copeland regret, too.
+    Average regret is not defined without a Condorcet winner, so such problems get a column of Copeland regret.
     """
     declared = schedule.file.spec.regrets
     undecided = "average" in declared and any(problem.matrix.condorcet_winner is None for problem in schedule.problems)
@@ -169,7 +169,7 @@ def _table(store: Path, number: int, schedule: Schedule) -> pd.DataFrame:
 
 
 def _measure(figure: Figure, scale: str, root: Path | None, jobs: int) -> tuple[pd.DataFrame, list[Any]]:
-    """Execute the measurements of a figure whose data exist; return its table and its sources."""
+    """Execute the measurements for which there are data; return the table of the figure and its sources of data."""
     frames, sources = [], []
     for part in figure.measures:
         try:

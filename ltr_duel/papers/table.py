@@ -1,9 +1,9 @@
-"""The table of a paper: what it prints, what we measure, and whether the two agree, differ, or leave it open.
+"""The table of a paper: what it prints, what we measure, and whether the two agree.
 
-A row agrees if every interval lies in the range in which the paper's statement is true, differs if every interval lies
-outside, and is open otherwise. It is open, too, for a reason that its ``why`` then names: the data are not the paper's
-(unless the statement is about policies and not about a corpus), the runs are shorter than printed, there are fewer than
-20 runs, or the paper leaves out what would decide it.
+Each statement has a range of numbers for which it is true. Our number agrees if its whole interval lies in this range,
+differs if its whole interval lies outside, and is open otherwise. A row has the worst verdict of its numbers. It is
+open, and the column ``why`` gives the reason, if a statement about a corpus was tested on other data, if the runs are
+shorter than in the paper or fewer than 20, or if the paper does not tell enough.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from ltr_duel.papers.reproduce import Made
 
 AGREES, OPEN, DIFFERS = "agrees", "open", "differs"
-NOT_RUN = "not run"  # in the column "data"
+NOT_RUN = "not run"  # what the column "data" then says
 COLUMNS = ["row", "the paper", "where", "ours (95 %)", "data", "verdict", "why"]
-_ORIGINAL = ("real data", "published matrix", "as in the paper")  # data that decide a statement about a corpus
+_ORIGINAL = ("real data", "published matrix", "as in the paper")  # data by which a statement about a corpus is decided
 _FEWEST_RUNS, _MOST_LISTED = 20, 6
 _NO_NUMBER = "—"
 
 
 @dataclass(frozen=True)
 class Row:
-    """A statement of a paper, declared with `row`."""
+    """A statement of a paper. The parameters of `row` describe the fields."""
 
     name: str
     quote: str
@@ -55,25 +55,25 @@ def row(
     anywhere: bool = False,
     also: Sequence[str] = (),
 ) -> Row:
-    """Declare a row of a paper's table.
+    """Declare a row of a paper's table: a statement of the paper, and the numbers that test it.
 
     Parameters
     ----------
     name : str
         A short name, unique in the paper's table.
     quote, where : str
-        The statement in the words of the paper, perhaps shortened, or ending in "(paraphrase)" or "(figure)"; and its
-        section, figure or table.
+        The statement in the words of the paper (they may be shortened, or end in "(paraphrase)" or "(figure)"), and the
+        section, figure or table where it is.
     *checks : Check
-        The numbers to compare; each states the range in which the paper's statement is true.
+        The numbers that test the statement, each with the range in which the statement is true.
     why : str
-        What a reader must know of the comparison.
+        What a reader must know about the comparison.
     undecided : str
-        What the paper leaves out, so that no number decides.
+        What the paper does not tell, if this prevents a decision.
     anywhere : bool
-        Whether the statement is about policies, so that any real corpus decides it.
+        Whether any corpus decides the statement, because it is about policies. By default, only the paper's own does.
     also : sequence of str
-        Other figures whose tables the checks need.
+        Names of other figures whose tables the checks need.
     """
     return Row(name, quote, where, checks, why, undecided, anywhere, also)
 
@@ -85,7 +85,7 @@ class _Panel(NamedTuple):
 
 
 def paper_table(figures: Sequence[Figure], reproduced: Mapping[str, Made]) -> pd.DataFrame:
-    """Return the table of a paper, with the columns `COLUMNS`; rows without a reproduced figure have no number."""
+    """Return the table of a paper, with the columns `COLUMNS`. A row has no number if its figure was not reproduced."""
     rows = [(row, figure) for figure in figures for row in figure.rows]
     rows.sort(key=lambda pair: (len(pair[0].name), pair[0].name))  # M9 before M10
     lines = [_line(row, figure, reproduced) for row, figure in rows]
@@ -93,14 +93,13 @@ def paper_table(figures: Sequence[Figure], reproduced: Mapping[str, Made]) -> pd
 
 
 def _line(row: Row, figure: Figure, reproduced: Mapping[str, Made]) -> list[str]:
-    """Return the cells of one row."""
     needed = [figure.name, *row.also]
     absent = [name for name in needed if name not in reproduced]
     if absent or not row.checks:
         reason = f"not reproduced: {', '.join(absent)}" * bool(absent)
         return _cells(row, _NO_NUMBER, NOT_RUN if absent else "", OPEN, [reason, row.undecided])
     frame = pd.concat([reproduced[name].frame for name in needed], ignore_index=True)
-    if col.REPETITION in frame:  # figures may share runs
+    if col.REPETITION in frame:  # a run that several figures share counts once
         frame = frame.drop_duplicates([col.PROBLEM, col.POLICY, col.HORIZON, col.REPETITION, col.T])
     panels, parts, reasons, kinds = [], [], [row.undecided], dict[str, str]()
     for check in row.checks:
@@ -126,7 +125,7 @@ def _cells(row: Row, ours: str, data: str, verdict: str, reasons: Sequence[str])
 
 
 def _panels(check: Check, frame: pd.DataFrame, reasons: list[str], kinds: dict[str, str]) -> Iterator[_Panel]:
-    """Yield the panels of a check that can be computed; add the reasons why others cannot, and the kinds of data."""
+    """Yield the numbers of a check that can be computed. Add to ``reasons`` why others cannot."""
     try:
         rows = select(frame, check.where)
         values = [rows[column].dropna().unique() for column in check.each]
@@ -155,14 +154,13 @@ def _verdict(estimate: Estimate, check: Check) -> str:
 
 
 def _joined(verdicts: Sequence[str]) -> str:
-    """Return the verdict of a row: the worst of its numbers, and how many of them have it if not all."""
+    """Return the worst verdict of the numbers in a row and, if not all have it, how many numbers have it."""
     worst = next((word for word in (DIFFERS, OPEN) if word in verdicts), AGREES if verdicts else OPEN)
     count = verdicts.count(worst)
     return worst if count == len(verdicts) else f"{worst} in {count} of {len(verdicts)}"
 
 
 def _range(check: Check) -> str:
-    """Return in brackets the range in which the statement is true."""
     low, high = f"{check.low:g}", f"{check.high:g}"
     if math.isinf(check.low):
         return "" if math.isinf(check.high) else f" [at most {high}]"
@@ -172,7 +170,7 @@ def _range(check: Check) -> str:
 
 
 def _numbers(panels: Sequence[_Panel]) -> str:
-    """Return the numbers of all panels; of many, those that do not agree, and the ends of the others."""
+    """Return the numbers as text. If there are many, list the ones that do not agree, and the range of the others."""
     listed = list(panels)
     if len(panels) > _MOST_LISTED:
         listed = [panel for panel in panels if panel.verdict in (OPEN, DIFFERS)][:_MOST_LISTED]

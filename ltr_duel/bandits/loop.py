@@ -1,7 +1,7 @@
-"""The simulation loop: up to a given step, a policy compares pairs or sets of arms.
+"""The simulation loop: in each step a policy chooses arms, an oracle compares them, and the policy learns the outcome.
 
-The loop advances time, and skips the steps for which a policy's ``idle_until`` guarantees that nothing changes. A
-recorder stores the results of the run. Simulations, `check_policy`, tests and benchmarks run this loop.
+Simulations, `check_policy`, tests and benchmarks run this loop, by the class `Run`. It skips the steps in which a
+policy's ``idle_until`` guarantees that nothing changes. A recorder stores the results.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Run:
     recorder : Recorder
         The arrays that the loop fills.
     horizon : int
-        The horizon, passed only to a policy that needs it.
+        Number of steps of the whole run; only a policy that needs the horizon receives it.
     compiled : bool
         False runs the same source as plain Python.
     plain : bool
@@ -184,7 +184,7 @@ class Run:
     def on_matrix(
         cls, policy: Policy, p: ArrayLike, params: Any = None, *, seed: int = 0, keep: int = 0, **options: Any
     ) -> Run:
-        """Return a run that samples outcomes from a matrix and stores the policy's path.
+        """Return a run whose outcomes are sampled from a matrix, and which stores the first choices.
 
         Parameters
         ----------
@@ -196,7 +196,7 @@ class Run:
         seed : int
             Seed of the policy's stream and of the outcomes' stream.
         keep : int
-            Number of steps of the path to store.
+            Number of steps, from the first on, whose choices are stored in `path`.
         **options
             ``horizon``, ``plain`` and ``late``, as in `Run`.
         """
@@ -244,7 +244,7 @@ class Run:
 
     @property
     def path(self) -> IntMatrix:
-        """The stored first steps of the path, see `Recorder`."""
+        """The choices of the first steps, see `Recorder`."""
         return self._recorder.path
 
     def recommend(self) -> int:

@@ -1,8 +1,9 @@
-"""The course of a comparison: its state at the end of each time step, and a test of drift.
+"""How a comparison developed over time, and a test of whether the mean outcome changed.
 
-If novelty wears off, heavy users come first, or rankers are retrained, the mean of the log differs from the mean after
-the decision. The test therefore compares the first half of a pair's impressions with the second, whose variance is that
-of the whole sum minus that of the first half's sum; it is conservative if a user's outcomes in both are correlated.
+The mean after the decision may differ from the mean of the log: novelty wears off, heavy users come first, or rankers
+are retrained. The test therefore compares the first half of a pair's impressions with the second half. The variance of
+the second half's sum is computed as the variance of the whole sum minus that of the first half's sum. If the outcomes
+of a user are correlated, the test has less power, but no more false alarms.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _FEWEST = 20.0  # minimum effective number of clusters
 
 
 class Look(NamedTuple):
-    """The state of the comparison at a time; arrays have one entry for each pair of the log."""
+    """The state of the comparison at one time; each array has one entry for each pair of the log."""
 
     time: float
     impressions: int
@@ -42,10 +43,10 @@ def step_of(first: float, last: float) -> float:
 def looks_of(engine: Any, times: Any, sums: PairSums, courses: Sequence[Course], step: float) -> list[Look]:
     """Return the state of a comparison at the end of each period of ``step`` seconds (UTC).
 
-    Errors are those of independent outcomes, multiplied as at the end of the log, where clusters are known. Earlier,
-    users have returned less often, so these errors are too large rather than too small.
+    A standard error is that of independent outcomes, multiplied by the same factor as at the end of the log, where the
+    clusters are known. Users had returned less often before, so the standard errors are too large, if anything.
 
-    times: a relation with the ``time`` of each impression; sums, courses: see `pair_sums`.
+    times: a relation with the ``time`` of each impression. sums, courses: results of `pair_sums`.
     """
     period = f"CAST(floor(time / {step!r}) AS BIGINT)"
     sql = f"SELECT {period} AS period, count(*) AS n, max(time) AS last FROM shown GROUP BY {period} ORDER BY 1"

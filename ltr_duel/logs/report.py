@@ -27,18 +27,17 @@ _WHOSE = {"impression": "{}", "user": "users who ask {}", "query": "queries like
 
 
 def usual_subgroups(first: float, last: float) -> list[str]:
-    """Return the default parts of a report: days (2 to 62) and weeks (13 days or more)."""
+    """Return by what a report divides a log: by day (2 to 62 days) and by week (13 days or more)."""
     days = (last - first) / DAY
     return ["day"] * (2 <= days <= 62) + ["week"] * (days >= 13)
 
 
 def comparison_table(comparison: Comparison, decision: Decision, rows: int = ROWS) -> pd.DataFrame:
-    """Return the pairs with their verdicts, as formatted strings; the clearest pair and leading rankers come first."""
+    """Return the pairs with their verdicts, as formatted strings; the clearest pair and better rankers come first."""
     return pd.DataFrame([_row(comparison, decision, k) for k in comparison.clearest[:rows]])
 
 
 def _row(comparison: Comparison, decision: Decision, k: int) -> dict[str, str]:
-    """Return the cells of a pair; wins, losses and ties only if they determine the mean."""
     pair, sign = decision.pairs[k], comparison.signs[k]
     won, lost = (comparison.wins[k], comparison.losses[k])[::sign]
     row = {"pair": " > ".join(pair[:2][::sign]), "verdict": decision.labels[k]}
@@ -63,14 +62,14 @@ def _p(value: float) -> str:
 
 
 def column_notes(comparison: Comparison, decision: Decision) -> list[str]:
-    """Return a note on the error that several pairs share."""
+    """Return a note on how the error is divided among several pairs."""
     when = "is ever wrong, at any number of looks" if decision.every_look else "is wrong at this look"
     note = f"With probability {decision.confidence:.4g} no interval, verdict or winner {when}: all {comparison.tests}"
     return [f"{note} pairs share the error (Bonferroni)."] * (comparison.tests > 1)
 
 
 def subgroup_table(part: SubgroupTable, pairs: int = ROWS) -> pd.DataFrame:
-    """Return the table of parts of a log, or of secondary outcomes, as formatted strings."""
+    """Return a table of parts of a log, or of secondary outcomes, as formatted strings."""
     frame = part.shown(pairs)
     columns = {
         part.by: frame[part.by],
@@ -84,7 +83,7 @@ def subgroup_table(part: SubgroupTable, pairs: int = ROWS) -> pd.DataFrame:
 
 
 def subgroup_note(confidence: float) -> str:
-    """Return a note on the correction of intervals and p in a table of parts or of secondary outcomes."""
+    """Return a note on how intervals and p are corrected in a table of parts or of secondary outcomes."""
     return (
         f"In each table of parts or secondary outcomes, all intervals hold simultaneously with {confidence:.0%}"
         " confidence, and p is corrected for the table's rows (Bonferroni)."
@@ -92,7 +91,7 @@ def subgroup_note(confidence: float) -> str:
 
 
 def comparison_lines(comparison: Comparison) -> list[str]:
-    """Return sentences about data and settings; changes over time belong to the decision."""
+    """Return sentences about data and settings. Changes over time are notes of the decision instead."""
     facts, cluster = comparison.provenance, comparison.cluster
     robust = "as if all impressions were independent" if cluster == "impression" else f"clustered by {cluster}"
     users = several(facts["users"], "user") if facts["users"] else "no values in 'user'"
@@ -109,7 +108,6 @@ def comparison_lines(comparison: Comparison) -> list[str]:
 
 
 def _whose(comparison: Comparison) -> str:
-    """Return the users and queries for which the answer is valid, which depend on the clusters of the errors."""
     queries = comparison.provenance["queries"]
     these = "this query" if queries == 1 else f"these {queries:,} queries"
     return _WHOSE[comparison.cluster].format(these)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -45,8 +44,8 @@ def pytest_configure() -> None:
 
 
 def _used() -> float:
-    """Return the processor time of this process and of its ended children, without compilation."""
-    return sum(os.times()[:4]) - COMPILATION.seconds
+    """Return the processor time of this process without compilation; child processes may have to compile."""
+    return time.process_time() - COMPILATION.seconds
 
 
 @pytest.hookimpl(wrapper=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import shutil
 from dataclasses import replace
 
 import pyarrow as pa
@@ -126,15 +127,16 @@ def test_another_plan_of_the_same_version_is_not_overwritten(loop, tmp_path):
 
 
 def test_the_command_plans_checks_keeps_and_serves_one_ranker(loop, tmp_path):
-    made, _ = loop
+    made, folder = loop[0], tmp_path / "plans"
+    shutil.copytree(made.folder, folder)  # other tests read it
     (tmp_path / "my.keys").write_text("\n".join(f"{name} {secret.hex()}" for name, secret in KEYS.items()))
     text = f'[experiment]\nname = "shoes"\nrankers = {json.dumps(list(made.settings.rankers))}\nhorizon = 1000\n'
     text += (
         'policy = "double_thompson"\nwindow = 1\nseed = 3\nshare = 0.9\nholdback = 0.1\n[serve]\nkey_file = "my.keys"\n'
     )
-    config, out = tmp_path / "shoes.toml", str(made.folder / "plan.json")
+    config, out = tmp_path / "shoes.toml", str(folder / "plan.json")
     config.write_text(text)
-    tables = ["--exposures", str(made.folder / EXPOSURES), "--events", str(made.folder / EVENTS)]
+    tables = ["--exposures", str(folder / EXPOSURES), "--events", str(folder / EVENTS)]
 
     def run(*words, at="2024-01-01", to=out):
         return CliRunner().invoke(cli, ["live", "plan", str(config), *tables, "--at", at, "--out", to, *words])
@@ -143,12 +145,12 @@ def test_the_command_plans_checks_keeps_and_serves_one_ranker(loop, tmp_path):
         done = run("--check")
         assert done.exit_code == 0, done.output
         assert "plan 4 of 'shoes', from" in done.output
-    sets = json.loads((made.folder / "plan.4.json").read_text())["plan"]["sets"]
+    sets = json.loads((folder / "plan.4.json").read_text())["plan"]["sets"]
     together = {frozenset(pair) for one in sets for pair in itertools.combinations(one["rankers"], 2)}
     gone = len([*itertools.combinations(made.settings.rankers, 2)]) - len(together)
     apart = done.output.partition("cannot decide them: ")[2].partition("\n")[0]
     assert gone and apart.count(" and ") == gone, done.output
-    assert (made.folder / "plan.4.json").read_bytes() == (made.folder / "plan.json").read_bytes()
+    assert (folder / "plan.4.json").read_bytes() == (folder / "plan.json").read_bytes()
     done = run("--serve", made.settings.rankers[1], at="2024-01-02")
     assert f"plan 5 of 'shoes', from {done.output.partition('from ')[2]}" in done.output
     assert f"{made.settings.rankers[1]} is shown to all users except 0.1 of them" in done.output

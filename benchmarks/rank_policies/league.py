@@ -99,7 +99,7 @@ def made(problem: Problem) -> PreferenceMatrix | Rankings:
 
 def _key(cell: Cell, seed: int, sources: Mapping[str, str]) -> str:
     given, world = POLICIES.configure(cell.policy).component, made(cell.problem)
-    code = f"{sources.get(given.name, '')} {given.numbers}"
+    code = f"{sources.get(given.name, '')} {given.version}"
     what = world.digest if isinstance(world, PreferenceMatrix) else world.provenance
     return digest_of([cell.problem.family, cell.problem.name, what, cell.policy, code, cell.steps, cell.runs, seed])
 

@@ -70,7 +70,7 @@ def _texts(table: pd.DataFrame) -> pd.DataFrame:
     rows: list[dict[str, str]] = []
     for row in table.to_dict("records"):
         known = {"policy": _name(row["policy"]), "× best": _number(row["times the best"])}
-        known["95 %"] = "" if np.isnan(row["low"]) else f"{row['low']:.2f} to {row['high']:.2f}"
+        known["95%"] = "" if np.isnan(row["low"]) else f"{row['low']:.2f} to {row['high']:.2f}"
         known |= {name: _number(row[name]) for name in table.columns if str(name).startswith("at ")}
         known |= {"wrong": f"{row['wrong']:.0%}"}
         rows.append(known | {name: _bold(_number(row[name]), row[name] == least[name]) for name in least.index})

@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.studies.tables import table
 from ltr_duel.data import load_dataset
-from ltr_duel.logs import PairVariance, plan_impressions
+from ltr_duel.logs import PairVariance, required_impressions
 from ltr_duel.rankers import rankers_named
 from tests.log_studies.drawn_logs import (
     LEVEL,
@@ -87,7 +87,7 @@ def from_a_log(experiments: int) -> Rows:
     ):
         found, plans = plan_from_a_log_kept(users, visits, correlation, experiments, each=25)
         pair = PairVariance("a", "b", 0.1, 1.0, 1 + correlation * (visits - 1), float(visits))
-        length = np.median(plans) / plan_impressions(pair)[0].fixed
+        length = np.median(plans) / required_impressions(pair)[0].fixed
         tenth = np.quantile(found, 0.1)
         words = f"{users} users, {visits} impressions each, correlation {correlation}, {length:.2f} times as long"
         yield words, [found.sum(), tenth * experiments / 25]

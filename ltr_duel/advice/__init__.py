@@ -1,6 +1,6 @@
-"""Simulation-based advice on the policy to deploy: the best candidate, its confidence, its cost, and its time.
+"""Find out, before an experiment, which policy and which comparison method to deploy, by simulating the experiment.
 
-This package uses only the exports of lower layers, and only the command line imports it.
+No other package except the command line imports this one. It uses only what lower layers export.
 """
 
 import lazy_loader

@@ -1,4 +1,7 @@
-"""The content of advice: estimates with intervals for each candidate under each click model."""
+"""The answer of `advise`: which candidate to deploy, and what the simulations estimate for each candidate.
+
+A candidate is a policy with a comparison method. Every candidate is simulated with each of the given click models.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ VERSION = 2  # version of the JSON format
 
 
 class Estimate(NamedTuple):
-    """An estimated number with the ends of its interval."""
+    """An estimated number, with the lower and the upper end of its confidence interval."""
 
     value: float
     low: float
@@ -29,7 +32,7 @@ class Estimate(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """The number of impressions from which a condition holds until the end of the budget; None if it fails there."""
+    """The number of impressions from which a condition stays true, with an interval; None if it is false at the end."""
 
     value: int | None
     low: int | None
@@ -37,87 +40,87 @@ class Reached(NamedTuple):
 
 
 class WorldResult(NamedTuple):
-    """Results of one candidate under one click model. Losses of NDCG are means per impression of the budget."""
+    """The results of one candidate with one click model. Losses are in NDCG, as means per impression of the budget."""
 
     users: str  # click model
     runs: int
     right: Estimate  # probability that the ranker named at the end is the best one, or within the margin of it
-    sure_at: Reached  # impressions from which `right` stays at or above the requested confidence
+    sure_at: Reached  # impressions from which this probability stays at or above the requested confidence
     lost: Estimate  # NDCG of the best ranker, minus NDCG of the lists that users see
     after: Estimate  # NDCG of the best ranker, minus NDCG of the ranker named at the end
-    loss: Estimate  # lost + after: users' loss in the budget and in an equal number of impressions after it
-    curve: tuple[Estimate, ...]  # `right` at each checkpoint
+    loss: Estimate  # lost + after: what users lose during the budget, and during as many impressions after it
+    curve: tuple[Estimate, ...]  # the probability of `right`, for the ranker named at each checkpoint
 
 
 class CandidateResult(NamedTuple):
-    """Results of the fresh runs of one candidate under each click model."""
+    """The results of one candidate in the second stage, which uses new runs; one result for each click model."""
 
     candidate: str
     worlds: tuple[WorldResult, ...]
 
     @property
     def worst(self) -> WorldResult:
-        """Results under the click model with the lowest `right`; ties are broken by the highest loss."""
+        """The results with the click model for which this candidate is least often right."""
         return min(self.worlds, key=lambda world: (world.right.value, -world.loss.value))
 
     @property
     def highest_loss(self) -> WorldResult:
-        """Results under the click model with the highest loss, by which candidates are ordered; `worst` if equal."""
+        """The results with the click model for which the loss is highest. Candidates are ordered by this loss."""
         return max(self.worlds, key=lambda world: (world.loss.value, world is self.worst))
 
 
 class ScreeningResult(NamedTuple):
-    """Results of the few runs by which the finalists were chosen, which therefore have no intervals."""
+    """The results of one candidate in the first stage: a few runs, which only serve to choose the finalists."""
 
     candidate: str
     runs: int  # for each click model
-    right: float  # share of right runs, for the click model with the lowest share
-    loss: float  # mean loss, for the click model with the highest
+    right: float  # share of runs that name a right ranker, for the click model with the lowest share
+    loss: float  # mean loss, for the click model with the highest loss
 
 
 class SufficientBudget(NamedTuple):
-    """A sufficient budget, found among multiples of the requested budget."""
+    """A larger budget that is sufficient. Only 2, 4 and 8 times the requested budget are tried."""
 
-    users: str
+    users: str  # click model
     runs: int
-    budget: int | None  # None if `tried`, the largest simulated budget, is too small
-    tried: int
-    right: Estimate  # at `tried`, in runs that did not choose it
+    budget: int | None  # equal to `tried` if this was confirmed by new runs, else None
+    tried: int  # the smallest budget that was sufficient in a few runs, or the largest one if none was
+    right: Estimate  # probability of naming a right ranker with the budget `tried`, from new runs
     named: str  # the ranker named most often at the end of `tried`
     named_gap: float  # NDCG gap between the best ranker and `named`
 
 
 @dataclass(frozen=True, eq=False)
 class Advice:
-    """The advice on the policy to deploy, with its confidence; created by `advise`.
+    """Advice on which policy to deploy, and how certain it is; `advise` returns it.
 
     Parameters
     ----------
     verdict : {"deploy", "too small", "identical"}
-        deploy: a candidate reaches the confidence within the budget; too small: none does; identical: all rankers are
-        within the margin.
+        "deploy": a candidate reaches the confidence within the budget. "too small": no candidate reaches it.
+        "identical": all rankers are within the margin of the best one, so there is nothing to find out.
     settings : dict
-        The question: corpus, rankers, click models, budget, confidence, margin, seed and so on, for JSON.
+        The arguments of `advise`: corpus, rankers, click models, budget, confidence, margin, seed and so on.
     ndcg : dict
-        NDCG of each ranker, by name.
+        The NDCG of each ranker, with the name of the ranker as key.
     times : ndarray of int64, shape (C,)
-        Impressions at the checkpoints of the curves.
+        The numbers of impressions at which each `WorldResult.curve` has a value.
     candidates : tuple of CandidateResult
-        Results of fresh runs: the advised candidate, the other finalists (the lowest loss first), and the baseline.
+        The advised candidate, the other finalists (the lowest loss first), and the baseline of random pairs.
     screening : tuple of ScreeningResult
-        All candidates, the lowest loss first.
+        The results of the first stage for all candidates, the lowest loss first.
     noisier : WorldResult or None
-        Results of the advised candidate with users whose clicks depend half as much on the grade.
+        The results of the advised candidate with users whose clicks depend only half as much on the grade.
     sufficient : SufficientBudget or None
-        Set only if no candidate reaches the confidence.
+        A larger budget. None unless the verdict is "too small".
     unsure : tuple of str
-        Rankers that the queries of the corpus cannot distinguish from the best one.
+        Rankers that may be as good as the best one: the corpus has too few queries to show a difference.
     live : dict
-        Settings for `ltr_duel.live`.
+        Settings with which `ltr_duel.live` runs the advised candidate.
 
     Examples
     --------
-    See `advise`, which creates instances.
+    See `advise`, which creates the objects of this class.
 
     >>> Advice.__name__
     'Advice'
@@ -141,23 +144,23 @@ class Advice:
 
     @property
     def shown(self) -> tuple[CandidateResult, ...]:
-        """The candidates of the first table and the figure: the advised one, the runner-up and the baseline."""
+        """The candidates in the first table and in the figure: the advised one, the runner-up and the baseline."""
         baseline = [result for result in self.candidates[2:] if result.candidate == BASELINE]
         return (*self.candidates[:2], *baseline)
 
     @property
     def best(self) -> str:
-        """The best ranker by relevance grades (the first one if several are equal)."""
+        """The ranker with the highest NDCG; the first one if several are equal."""
         return max(self.ndcg, key=lambda name: self.ndcg[name])
 
     @property
     def as_good(self) -> tuple[str, ...]:
-        """The other rankers within the margin of the best."""
+        """The other rankers whose NDCG is within the margin of the best ranker."""
         limit = self.ndcg[self.best] - self.settings["margin"] - 1e-12
         return tuple(name for name, value in self.ndcg.items() if value >= limit and name != self.best)
 
     def lines(self) -> list[str]:
-        """Return the answer in sentences, the verdict first."""
+        """Return the advice as sentences. The first sentence is the verdict."""
         from ltr_duel.advice.report import advice_lines
 
         return advice_lines(self)
@@ -173,7 +176,7 @@ class Advice:
         return notebook.notebook_html(self.lines(), list(table.columns), table.to_numpy().tolist())
 
     def to_json(self) -> dict[str, Any]:
-        """Return all fields as JSON; numbers that are not finite become null."""
+        """Return all fields as a dictionary for JSON, in which numbers that are not finite are None."""
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
         fields["deploy"] = self.deploy.candidate if self.deploy else None
         return {"version": VERSION, **_plain(fields | {"best": self.best, "as_good": self.as_good})}
@@ -184,12 +187,12 @@ class Advice:
         Parameters
         ----------
         folder : path
-            Created if missing. Either all files are written or none.
+            The folder is created if it is missing. Either all files are written or none.
 
         Returns
         -------
         list of Path
-            The files.
+            The paths of the written files.
         """
         from ltr_duel.advice.report import save_advice
 
@@ -199,7 +202,7 @@ class Advice:
 def world_result(
     sample: Sample, times: IntVector, users: str, confidence: float, level: float, least_mistake: float
 ) -> WorldResult:
-    """Return the results of runs in one world, with intervals of confidence ``level``; see `mean`."""
+    """Return the results of one candidate's runs in one world. The intervals have the confidence ``level``."""
     runs = len(sample.right)
     curve = tuple(share(int(hits), runs, level) for hits in sample.right.sum(axis=0))
     return WorldResult(
@@ -215,16 +218,16 @@ def world_result(
 
 
 def share(hits: int, n: int, confidence: float) -> Estimate:
-    """Return a share with its Clopper-Pearson interval, whose coverage is at least ``confidence``."""
+    """Return the share ``hits / n`` with its Clopper-Pearson interval of at least this confidence."""
     low, high = statistics.clopper_pearson(hits, n, confidence)
     return Estimate(hits / n, float(low), float(high))
 
 
 def mean(values: ArrayLike, confidence: float, unseen: float = 0.0) -> Estimate:
-    """Return a mean with Student's interval.
+    """Return the mean of some values with Student's interval.
 
-    Rare high values may not have occurred yet: if ``unseen`` is above 0, the upper end is computed with one more value,
-    ``unseen`` above the mean, or the maximum if that is higher. The lower end is then at least the minimum.
+    The highest values may be so rare that none has occurred. If ``unseen`` is above 0, one high value is therefore
+    added before the upper end is computed: the mean plus ``unseen``, or the highest value if that is larger.
     """
     sample = np.asarray(values, np.float64)
     quantile = statistics.student_quantile((1 + confidence) / 2, len(sample) - 1)
@@ -237,7 +240,7 @@ def mean(values: ArrayLike, confidence: float, unseen: float = 0.0) -> Estimate:
 
 
 def reached(curve: tuple[Estimate, ...], times: IntVector, confidence: float) -> Reached:
-    """Return the impressions from which the curve, and each end of its interval, stays at or above the confidence."""
+    """Return from how many impressions on the curve (or an end of its interval) stays at or above ``confidence``."""
 
     def first(part: str) -> int | None:
         fails = np.flatnonzero([getattr(point, part) < confidence for point in curve])

@@ -1,7 +1,7 @@
-"""The entry point for advice: check the arguments, and simulate candidates for some rankings and a budget.
+"""The function `advise`: which policy and comparison method to deploy for some rankers and a budget of impressions.
 
-A few runs of every candidate choose three finalists, and fresh runs of these give the advice and its numbers
-(`ltr_duel.advice.screening`). Runs with harder users, or with more impressions, answer further questions.
+A few runs of every candidate choose three finalists. New runs of the finalists then give the advice and its numbers
+(`ltr_duel.advice.screening`). Further runs show what happens with noisier users, or with a larger budget.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PRESETS = ("perfect", "navigational", "informational")
 _PER_DECADE = 12  # checkpoints per decade
 _MOST_RANKERS = 200
 _MOST_BUDGET = 10**9
-_MULTIPLES = (2, 4, 8)  # larger budgets that are simulated if the given one is too small
+_MULTIPLES = (2, 4, 8)  # the larger budgets that are tried if the given one is too small
 
 
 def advise(
@@ -46,38 +46,38 @@ def advise(
 ) -> Advice:
     """Find, by simulation, which policy and which comparison method to deploy for some rankers.
 
-    Each candidate is judged under the click model that is worst for it; the advised candidate is the one whose users
-    then lose least NDCG, among those that reach the confidence. The loss is summed over the budget and over an equal
-    number of impressions afterwards, which show the ranker that the candidate names.
+    The advised candidate costs users the least NDCG among the finalists that reach the confidence. The cost is the loss
+    during the budget, plus the loss during as many impressions afterwards, which show the ranker that the candidate
+    names. If you give several click models, each candidate is judged by the click model that is worst for it.
 
     Parameters
     ----------
     rankings : Rankings
-        At least two rankers, at most 200.
+        The rankers to choose from: 2 to 200.
     budget : int
-        Impressions, from 100 to 10^9.
+        The number of impressions of the experiment, from 100 to 10^9.
     clicks : str, ClickModel or sequence of them
-        Possible click models of the users; a candidate is judged by the worst of them.
+        The click models that may describe your users. A candidate is judged by the worst of them.
     confidence : float
-        Required probability that the ranker named at the end is right: the best one, or within the margin of it. Also
-        the confidence of all intervals. From 0.5 to 0.999.
+        The required probability that the ranker named at the end is the best one, or within the margin of it. It is
+        also the confidence of all intervals. From 0.5 to 0.999.
     margin : float
-        Largest difference in NDCG@10 from the best ranker at which a ranker counts as equally good, from 0 to 1.
+        A ranker counts as equally good if its NDCG@10 is at most this much below the best ranker; from 0 to 1.
     incumbent : str, optional
         The ranker that users see today; by default the first ranker.
     candidates : sequence of str
-        Policies with methods, ``"rucb/team_draft"``; by default `ltr_duel.advice.candidates.DEFAULTS`.
+        Policies with methods, for example ``"rucb/team_draft"``; by default `ltr_duel.advice.candidates.DEFAULTS`.
     top : int
-        Number of documents shown.
+        The number of documents that a list shows.
     batch : int
-        Number of impressions that are shown before any of their clicks is known, for example all impressions of a day.
+        The number of impressions that are shown before any of their clicks is known, for example those of a day.
     simulations : int
-        Number of fresh runs of each of three finalists for each click model, from 10 to 10^5. To show that the
-        probability is at least .95, even if all runs name a right ranker, at least 115 runs are needed with three click
-        models, and 94 with one.
+        The number of new runs of each finalist with each click model, from 10 to 10^5. Fewer than 115 runs (or 94 with
+        a single click model) cannot show a probability of at least .95, even if every run names a right ranker.
     seed : int
+        The seed of all random numbers.
     jobs : int
-        Number of threads; -1 for all cores. The advice does not depend on this number.
+        The number of threads; -1 for all cores. The advice does not depend on this number.
     compiled : bool
         If False, run the same code as plain Python, which gives the same numbers some 500 times more slowly.
 
@@ -88,7 +88,7 @@ def advise(
     Raises
     ------
     InputError
-        For numbers out of range, unknown names, or rankings whose ties are reordered for each page.
+        If a number is out of range, if a name is unknown, or if the rankings reorder ties for each list.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def _answer(
 ) -> Advice:
     rankings, budget, confidence = worlds[0].rankings, settings["budget"], settings["confidence"]
     times = checkpoints(budget, _PER_DECADE)
-    times = np.asarray(times[times >= max(10, budget // 1000)])  # the first one is at least a thousandth of the budget
+    times = np.asarray(times[times >= max(10, budget // 1000)])  # the first is at least a thousandth of the budget
     ndcg = dict(zip(rankings.names, worlds[0].ndcg.tolist(), strict=True))
     unsure = _unsure(worlds[0], confidence)
     if worlds[0].right.all():
@@ -168,12 +168,9 @@ def _answer(
 
 
 def _sufficient_budget(simulator: Simulator, request: RunRequest, budget: int, confidence: float) -> SufficientBudget:
-    """Find the smallest multiple of the budget at which enough runs are right; then estimate the share from new runs.
-
-    All multiples are checkpoints of the same runs, as if a policy that needs the horizon were told the largest one.
-    """
+    """Find the smallest multiple of the budget with which enough runs are right, and confirm it by new runs."""
     few = request._replace(runs=max(10, request.runs // 3))
-    times = budget * np.array(_MULTIPLES)
+    times = budget * np.array(_MULTIPLES)  # checkpoints of the same runs, whose horizon is the largest multiple
     [sample] = simulator.samples([few], "larger budgets", times, "larger budgets")
     enough = np.flatnonzero(sample.right.mean(axis=0) >= confidence)
     tried = int(times[enough[0] if len(enough) else -1])
@@ -192,7 +189,7 @@ def _sufficient_budget(simulator: Simulator, request: RunRequest, budget: int, c
 
 
 def _unsure(world: World, confidence: float) -> tuple[str, ...]:
-    """Return the rankers whose difference from the best one may be due to the choice of queries."""
+    """Return the rankers that are not shown to be worse than the best one, because the queries are too few."""
     table = evaluate_rankers(world.rankings, [world.measure])
     names = table["ranker"][(table["p"] >= 1 - confidence)]
     right = {name for name, good in zip(world.rankings.names, world.right, strict=True) if good}
@@ -200,7 +197,6 @@ def _unsure(world: World, confidence: float) -> tuple[str, ...]:
 
 
 def _live(candidate: Candidate, settings: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings for `ltr_duel.live`."""
     return {
         "name": "advised",
         "rankers": tuple(settings["rankers"]),

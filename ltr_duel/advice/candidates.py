@@ -1,6 +1,6 @@
-"""Candidates for deployment: a policy, and the method that compares the chosen rankers.
+"""Candidates for deployment: a policy, which chooses rankers, and the method that compares them.
 
-Candidates are written ``policy/method`` in the usual notation (``rucb:alpha=0.6/probabilistic:tau=1``).
+A candidate is written ``policy/method``, with parameters if necessary: ``rucb:alpha=0.6/probabilistic:tau=1``.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from ltr_duel.bandits import POLICIES, Policy, suited
 from ltr_duel.core import InputError, components, errors
 from ltr_duel.interleaving import METHODS, able_methods
 
-BASELINE = "random/team_draft"  # comparison without a bandit
-# No default policy needs the horizon, so an experiment may be stopped early or extended; docs/own_rankers.md lists the
-# omitted policies and the reasons.
+BASELINE = "random/team_draft"  # pairs are chosen at random, without a bandit
+# You may stop an experiment early or extend it, because no default policy needs the horizon. docs/own_rankers.md says
+# why the other policies are no candidates by default.
 DEFAULTS = (
     *(f"{policy}/{method}" for policy in ("multi_self_sparring", "mdb") for method in ("team_draft", "sosm")),
     "auto/sosm",
@@ -29,7 +29,7 @@ DEFAULTS = (
 
 
 class Candidate(NamedTuple):
-    """A policy and a method."""
+    """A policy and the method that compares the rankers it chooses."""
 
     label: str
     policy: components.Configured[Policy]
@@ -37,17 +37,17 @@ class Candidate(NamedTuple):
 
     @property
     def compares_pairs(self) -> bool:
-        """Whether the policy compares pairs of rankers, not sets."""
+        """Whether the policy compares two rankers at a time, and not larger sets."""
         return self.policy.component.feedback == "duel"
 
     @property
     def outcome(self) -> str:
-        """The outcome rule, which is not biased by random clicks."""
+        """The default outcome rule of the method, by which random clicks favour no ranker."""
         return METHODS.configure(self.method).component.default_outcome(sets=not self.compares_pairs)
 
 
 def candidates_named(labels: Sequence[str] = ()) -> list[Candidate]:
-    """Return the candidates with these names; by default `DEFAULTS`."""
+    """Return the candidates with these names, or those of `DEFAULTS` if there are no names."""
     if not isinstance(labels, Sequence):
         raise InputError(f"candidates must be a list of strings, not {errors.shown(labels)}")
     candidates = [_candidate(label) for label in ((labels,) if isinstance(labels, str) else labels) or DEFAULTS]

@@ -1,4 +1,4 @@
-"""The answer for readers: sentences, tables, the curve, and the files that are saved, among them a page."""
+"""Present an advice to readers: as sentences, as tables, as a figure, and as files, one of which is a web page."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ltr_duel.bandits import POLICIES
 from ltr_duel.core import errors, files
 from ltr_duel.live import Settings, write_settings
 
-ANSWER = 3  # number of lines of the answer: the verdict, how sure it is, what it costs; the others are explanations
+ANSWER = 3  # the first three lines are the answer: the verdict, how sure it is, what it costs. The others explain it
 _TEMPLATE = Path(__file__).parent / "templates" / "advice.html"
 
 
 def advice_lines(advice: Advice) -> list[str]:
-    """Return the answer as sentences: the candidate to deploy, its confidence and cost, other findings, assumptions."""
+    """Return sentences: the candidate to deploy, how sure it is, what it costs, other findings, and the assumptions."""
     if advice.deploy is None:
         return [_identical(advice), *_unsure(advice)]
     lines = [_verdict(advice, advice.deploy), _confidence(advice, advice.deploy.worst), _cost(advice, advice.deploy)]
@@ -66,7 +66,7 @@ def _confidence(advice: Advice, worst: WorldResult) -> str:
 
 
 def _runs(advice: Advice, result: WorldResult) -> str:
-    """Return a phrase on the share of runs that are right, for the users with the lowest share."""
+    """Return a phrase: in how many of the runs a right ranker was named."""
     number = len(advice.settings["clicks"])
     users = f" with '{result.users}' users, the worst of {number} click models" if number > 1 else ""
     return f"{_percent(result.right)} of {result.runs:,} simulated runs{users}"
@@ -105,7 +105,7 @@ def _runner_up(advice: Advice, advised: CandidateResult) -> list[str]:
 
 
 def _other_users(advice: Advice, advised: CandidateResult) -> list[str]:
-    """Return sentences on users for whom another finalist is shown to lose less (intervals do not overlap)."""
+    """Return sentences on users with whom another candidate clearly loses less: the intervals do not overlap."""
     better: dict[str, list[str]] = {}
     for model, world in enumerate(advised.worlds):
         best = min(advice.candidates, key=lambda result: result.worlds[model].loss.high)
@@ -148,7 +148,7 @@ def _identical(advice: Advice) -> str:
 
 
 def candidates_table(advice: Advice) -> pd.DataFrame:
-    """Return the advised candidate, the runner-up and the baseline, for the click model of the figure."""
+    """Return a table of the advised candidate, the runner-up and the baseline, with the click model of the figure."""
     return pd.DataFrame(
         {"candidate": f"{result.candidate} ({role})"}
         | _world_row(result.worlds[_hardest_users(advice)], intervals=False)
@@ -157,7 +157,7 @@ def candidates_table(advice: Advice) -> pd.DataFrame:
 
 
 def users_table(advice: Advice) -> pd.DataFrame:
-    """Return the candidates with fresh runs under each click model."""
+    """Return a table of the candidates of the second stage, with a row for each click model."""
     return pd.DataFrame(
         {
             "users": users,
@@ -181,7 +181,7 @@ def _world_row(world: WorldResult, *, intervals: bool) -> dict[str, str]:
 
 
 def screening_table(advice: Advice) -> pd.DataFrame:
-    """Return all candidates with the results of the first stage."""
+    """Return a table of all candidates, with the results of the first stage."""
     return pd.DataFrame(
         {"candidate": result.candidate, "right": f"{_share(result.right)}%", "loss": _plain(result.loss)}
         for result in advice.screening
@@ -189,7 +189,7 @@ def screening_table(advice: Advice) -> pd.DataFrame:
 
 
 def rankers_table(advice: Advice) -> pd.DataFrame:
-    """Return the rankers, the best first."""
+    """Return a table of the rankers, the best first."""
     best, margin = advice.ndcg[advice.best], advice.settings["margin"]
     return pd.DataFrame(
         {
@@ -205,9 +205,9 @@ def rankers_table(advice: Advice) -> pd.DataFrame:
 
 
 def plot_advice(advice: Advice) -> Axes:
-    """Plot the curves of the candidates of the table, all for the click model with which the advised is least right.
+    """Plot, against the impressions, how often each candidate of the first table names a right ranker.
 
-    The interval of the advised candidate is shaded.
+    All curves are for one click model, the one with which the advised candidate is least often right.
     """
     s, model = advice.settings, _hardest_users(advice)
     title = f"{s['corpus']}, '{s['clicks'][model]}' users; shaded: interval of the advised candidate"
@@ -228,7 +228,7 @@ def plot_advice(advice: Advice) -> Axes:
 
 
 def save_advice(advice: Advice, folder: Path) -> list[Path]:
-    """Write all files of an answer, or none."""
+    """Write all files of an advice, or none of them."""
     with files.replacing_files(folder) as temporary:
         live, picture = "", b""
         if advice.deploy:
@@ -274,7 +274,7 @@ def _page(advice: Advice, picture: bytes, live: str) -> str:
 
 
 def _hardest_users(advice: Advice) -> int:
-    """Return the click model of the first table and the figure: the one with which the advised is least often right."""
+    """Return the index of the click model with which the advised candidate is least often right."""
     return advice.candidates[0].worlds.index(advice.candidates[0].worst)
 
 

@@ -1,9 +1,9 @@
-"""Runs of candidates in worlds, on all cores: the oracle that policies ask, one run, and many runs as arrays.
+"""Simulate candidates in worlds, on all cores, and measure what users lose.
 
-Each comparison draws a query and shows one list to a simulated user. The loss of a list is the NDCG of the best
-ranker's list for the same query, minus the NDCG of the list. A comparison with the best ranker's mean NDCG over all
-queries would have the same mean, but much more noise from the choice of queries. A policy may also show a single
-ranker; this costs, on average, the gap of the ranker, and no list is drawn.
+Each comparison draws a query and shows one list to a simulated user. The loss of this list is the NDCG of the best
+ranker's list for the same query, minus the NDCG of the shown list. Both lists are for the same query, because the loss
+is then much less noisy than a difference from the mean over all queries. If a policy shows a single ranker, no list is
+simulated: the loss is the gap of the ranker, which is its expectation.
 """
 
 from __future__ import annotations
@@ -49,17 +49,17 @@ from ltr_duel.interleaving import Comparer, Comparison, compare_pair, compare_sl
 
 @separate
 class Users(NamedTuple):
-    """An oracle: simulated users, and their loss with the lists of several rankers that they saw."""
+    """The oracle that policies ask: simulated users. It also adds up the loss of the combined lists that they see."""
 
     comparison: Comparison
     yardstick: Yardstick
-    lost: FloatVector  # (1,) sum over the lists
-    exposure: FloatVector  # (K,) lists of each ranker; a list of s rankers counts 1/s for each
+    lost: FloatVector  # (1,) the sum of the losses of all lists
+    exposure: FloatVector  # (K,) the number of lists of each ranker; a list of s rankers counts 1/s for each of them
 
 
 @kernel
 def list_loss(c: Comparison, yardstick: Yardstick, query: int) -> float:
-    """Return the NDCG of the best ranker's list, minus the NDCG of the list that is shown."""
+    """Return the NDCG of the best ranker's list for a query, minus the NDCG of the list that is shown."""
     start = c.lists.query_ptr[query]
     length = min(c.lists.query_ptr[query + 1] - start, min(c.page.shown.shape[0], yardstick.discount.shape[0]))
     lost = yardstick.best[query]
@@ -95,21 +95,21 @@ implement(multiduel, Users, _multiduel)
 
 
 class Sample(NamedTuple):
-    """Runs of one candidate in one world: R runs, C checkpoints. Losses are per impression."""
+    """The results of R runs of one candidate in one world, at C checkpoints. Losses are means per impression."""
 
-    named: IntMatrix  # (R, C) the ranker that is named
-    right: MarkMatrix  # (R, C) 1 if this ranker is the best one, or within the margin of it
+    named: IntMatrix  # (R, C) the ranker that the policy names at the checkpoint
+    right: MarkMatrix  # (R, C) 1 if the named ranker is the best one, or within the margin of it
     lost: FloatVector  # (R,) NDCG of the best ranker, minus NDCG of the lists that users saw
     after: FloatVector  # (R,) NDCG of the best ranker, minus NDCG of the ranker named at the end
 
     @property
     def loss(self) -> FloatVector:
-        """Users' loss in the budget and in the same number of impressions after it, divided by the budget; (R,)."""
+        """What users lose during the budget, and during as many impressions after it, divided by the budget; (R,)."""
         return np.asarray(self.lost + self.after)
 
 
 class RunRequest(NamedTuple):
-    """A request for a number of runs of a candidate in a world."""
+    """A request to run a candidate in a world, ``runs`` times."""
 
     candidate: Candidate
     world: World
@@ -117,18 +117,18 @@ class RunRequest(NamedTuple):
 
 
 class Simulator:
-    """Runs with the same seed, batches and number of threads.
+    """Run candidates in worlds; the seed, the batch and the number of threads are the same for all runs.
 
-    batch: number of impressions that are shown before any of their clicks is known.
-    compiled: if False, the same code runs as plain Python.
+    batch: the number of impressions that are shown before any of their clicks is known.
+    compiled: whether to compile the code; if False, the same code runs as plain Python.
     """
 
     def __init__(self, seed: int, jobs: int, *, batch: int = 1, compiled: bool = True) -> None:
         self._seed, self._jobs, self._batch, self._compiled = seed, jobs, batch, compiled
-        self._ready: dict[str, Future[object]] = {}  # by candidate; done when its loop is compiled
+        self._ready: dict[str, Future[object]] = {}  # for each candidate: done as soon as its loop is compiled
 
     def samples(self, requests: Sequence[RunRequest], stage: str, times: IntVector, label: str) -> list[Sample]:
-        """Return the results of all requests at the checkpoints; runs of different stages are independent."""
+        """Return one sample for each request. Runs of different stages use independent random numbers."""
         tasks = [(request, number) for request in requests for number in range(request.runs)]
         # Two threads must not compile the same loop at once, but compiled loops can run while others are compiled.
         compiler = ThreadPoolExecutor(1)
@@ -159,9 +159,9 @@ class Simulator:
         ]
 
     def one_run(self, request: RunRequest, names: tuple[str | int, ...], times: IntVector) -> tuple[IntVector, float]:
-        """Return the ranker named at each checkpoint, and users' loss until the last.
+        """Run a candidate once; return the ranker named at each checkpoint, and the sum of all losses.
 
-        names: the names of the run's random streams, beside the candidate and the users.
+        names: the names of the random streams of this run, to which the candidate and the users are added.
         """
         run, oracle, recorder, order = self._open(request, names, times)
         run.advance(int(times[-1]))
@@ -187,7 +187,7 @@ class Simulator:
         return run, oracle, recorder, order
 
     def users(self, world: World, names: tuple[str | int, ...]) -> ClickModel:
-        """Return the users of a run; users with uncertain probabilities are sampled, the same for all candidates."""
+        """Return the users of a run. If their probabilities are uncertain, all candidates get the same drawn ones."""
         if not world.errors:
             return world.users
         return world.sampled_users(stream(self._seed, "advice", *names, world.users.name, "users"))

@@ -1,9 +1,9 @@
-"""Two stages: a few runs of every candidate, then fresh runs of the first three.
+"""Choose the advised candidate in two stages: a few runs of every candidate, then many new runs of the best three.
 
-The score of a candidate is its mean loss under the click model for which this loss is highest; the lowest is the best.
-The advised candidate is the first finalist, by its fresh runs, that reaches the confidence under every click model; if
-none does, the first finalist. The fresh runs thus choose among the finalists, so the intervals are made to hold for all
-finalists and click models together: whichever of them is advised, its intervals hold.
+The score of a candidate is its mean loss with the click model for which this loss is highest; a low score is good. In
+the second stage, the finalists are sorted by the score of their new runs. The first one that reaches the confidence
+with every click model is advised; if none reaches it, the first one. Because the same runs choose among the finalists
+and estimate their results, the intervals are wide enough to hold for all finalists and all click models together.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FEWEST = 10  # runs
 def screen(
     simulator: Simulator, candidates: Sequence[Candidate], worlds: Sequence[World], times: IntVector, runs: int
 ) -> list[ScreeningResult]:
-    """Run every candidate a few times in each world; return the results, the lowest loss first."""
+    """Run every candidate ``runs`` times in each world; return the results, the lowest loss first."""
     requests = [RunRequest(candidate, world, runs) for candidate in candidates for world in worlds]
     samples = simulator.samples(requests, "screening", times, f"{len(candidates)} candidates")
     results = [
@@ -46,9 +46,9 @@ def confirm(
     runs: int,
     confidence: float,
 ) -> list[CandidateResult]:
-    """Run the finalists afresh; return their results, the advised candidate first, then the lowest loss first.
+    """Run the finalists again; return the results: the advised candidate first, then the others by their loss.
 
-    The baseline gets a quarter of the runs, if it is a finalist only by being the baseline (the fourth).
+    If the baseline is not among the best three candidates, it comes last and gets a quarter of the runs.
     """
     numbers = [runs if place < FINALISTS else a_quarter(runs) for place in range(len(finalists))]
     requests = [
@@ -74,7 +74,7 @@ def confirm(
 
 
 def finalists_of(screening: Sequence[ScreeningResult], candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the first three candidates, and the baseline if it is a candidate and not among them."""
+    """Return the three candidates with the lowest loss, and the baseline if it is another candidate."""
     labelled = {candidate.label: candidate for candidate in candidates}
     first = [result.candidate for result in screening[:FINALISTS]]
     also = [BASELINE] if BASELINE in labelled and BASELINE not in first else []
@@ -82,7 +82,7 @@ def finalists_of(screening: Sequence[ScreeningResult], candidates: Sequence[Cand
 
 
 def a_quarter(simulations: int) -> int:
-    """Return the number of runs of the screening, of the baseline, and of the further questions."""
+    """Return a quarter of the number of simulations, at least 10; for the first stage and for secondary questions."""
     return max(_FEWEST, simulations // 4)
 
 

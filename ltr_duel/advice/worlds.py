@@ -1,7 +1,7 @@
-"""The worlds in which candidates are simulated: rankers, users, and the right answers.
+"""The worlds in which candidates are simulated. A world has rankers, users (a click model), and right answers.
 
-The best ranker has the highest mean NDCG of the shown documents over the queries; any ranker within the margin of the
-best one is a right answer. Right answers are the same for all users and methods, so candidates can be compared.
+The right answers are the best ranker, which has the highest mean NDCG of the shown documents, and every ranker within
+the margin of the best one. They do not depend on the users or on the method, so all candidates can be compared.
 """
 
 from __future__ import annotations
@@ -21,31 +21,30 @@ DEPTH = 10  # depth of NDCG, unless fewer documents are shown
 
 
 class Yardstick(NamedTuple):
-    """The data for computing the NDCG of a list, and of the best ranker's list."""
+    """What is needed to compute, for a shown list, how much its NDCG is below that of the best ranker's list."""
 
-    worth: FloatVector  # (n_docs,) contribution of a document to the NDCG of its query if it is at the top
-    discount: FloatVector  # (10 or fewer,) share of this contribution at each position
+    worth: FloatVector  # (n_docs,) what a document at the top of a list adds to the NDCG of the list
+    discount: FloatVector  # (10 or fewer,) the share of this that a document adds at each position
     best: FloatVector  # (n_queries,) NDCG of the best ranker's list
 
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """Rankers, users, and the right answers.
+    """One simulated world: rankers, users, and the right answers.
 
-    errors: standard errors of the users' probabilities, keyed by the fields of `ClickModel`; empty if the probabilities
-        are exact.
+    errors: standard errors of the click model's probabilities, for each field that has some; empty if all are exact.
     """
 
     rankings: Rankings
     users: ClickModel
     top: int  # number of documents shown
-    ndcg: FloatVector  # (K,) each ranker's mean NDCG over the queries, at 10, or at ``top`` if lower
-    yardstick: Yardstick  # measure of the lists that users see
-    margin: float  # largest difference in NDCG from the best ranker at which a ranker counts as equally good
+    ndcg: FloatVector  # (K,) each ranker's mean NDCG over the queries, at depth 10, or at ``top`` if that is less
+    yardstick: Yardstick  # measures the lists that users see
+    margin: float  # a ranker is as good as the best one if its NDCG is lower by at most this number
     errors: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     def sampled_users(self, rng: Generator) -> ClickModel:
-        """Sample users: add to each probability an independent normal error of its standard error; clip to [0, 1]."""
+        """Return a click model whose probabilities are drawn from normal distributions around the estimated ones."""
         fields: dict[str, Any] = {
             name: tuple(np.clip(rng.normal(getattr(self.users, name), errors), 0.0, 1.0).tolist())
             for name, errors in self.errors.items()
@@ -54,28 +53,28 @@ class World:
 
     @property
     def gaps(self) -> FloatVector:
-        """NDCG of the best ranker minus NDCG of each ranker; shape (K,)."""
+        """How much lower the NDCG of each ranker is than that of the best ranker, shape (K,)."""
         return np.asarray(self.ndcg.max() - self.ndcg)
 
     @property
     def right(self) -> MarkVector:
-        """Mask of the right rankers, which are the best and all rankers within the margin; shape (K,), uint8."""
+        """1 for each right ranker (the best one, or within the margin of it) and 0 for each other, shape (K,)."""
         return (self.gaps <= self.margin + 1e-12).astype(np.uint8)
 
     @property
     def least_mistake(self) -> float:
-        """NDCG of the best ranker minus NDCG of the best wrong ranker; 0 if no ranker is wrong."""
+        """The least NDCG that naming a wrong ranker can cost; 0 if no ranker is wrong."""
         wrong = self.gaps[self.right == 0]
         return float(wrong.min()) if len(wrong) else 0.0
 
     @property
     def measure(self) -> str:
-        """The name of the measure."""
+        """The name of the measure, for example NDCG@10."""
         return f"NDCG@{len(self.yardstick.discount)}"
 
 
 def make_worlds(rankings: Rankings, clicks: tuple[str | ClickModel, ...], top: int, margin: float) -> list[World]:
-    """Return one world for each click model; rankings must have a fixed order of ties."""
+    """Return one world for each click model. The rankings must not reorder documents with equal scores."""
     if rankings.provenance.get("ties") in REDRAWING:
         raise InputError(f"advice needs rankings with a fixed order of ties, not '{rankings.provenance['ties']}'")
     models = [click_model(given, rankings.grades) for given in clicks]
@@ -96,7 +95,7 @@ def make_worlds(rankings: Rankings, clicks: tuple[str | ClickModel, ...], top: i
 
 
 def noisier(world: World) -> World:
-    """Return a world in which the click probability depends half as much on the grade."""
+    """Return the same world with users whose click probabilities depend only half as much on the grade."""
     p_click = np.array(world.users.p_click)
     blurred = tuple(float(p) for p in (p_click + p_click.mean()) / 2)
     return replace(world, users=replace(world.users, p_click=blurred))

@@ -34,4 +34,4 @@ def render_page(template: str | Path, **values: Any) -> str:
 
 def _unbroken(text: str) -> Markup:
     """Return a sentence in which browsers do not break numbers and options at their hyphens."""
-    return Markup(_WHOLE.sub(lambda found: f'<span class="number">{found[0]}</span>', str(escape(text))))
+    return Markup(_WHOLE.sub(lambda match: f'<span class="number">{match[0]}</span>', str(escape(text))))

@@ -166,15 +166,15 @@ def draw_lines(
     small = choices.get("width") == "column"
     banded = visible_spread(table, spread) == spread
     for number, (policy, style) in enumerate(chosen_styles(table[columns.POLICY], choices).items()):
-        mine = table[table[columns.POLICY] == policy]
+        points = table[table[columns.POLICY] == policy]
         more: dict[str, Any] = {"lw": 1.2 if small else 1.8 if banded else 1.4, "markersize": 3 if small else 4}
         if separate is None or policy in separate:
             more |= {"marker": MARKERS[number % len(MARKERS)], "markevery": 1}
-        ax.plot(mine[x], mine["mean"], **style._asdict() | more)
-        if banded and len(mine) == 1:
-            ax.vlines(mine[x], mine["low"], mine["high"], color=style.color, lw=1, zorder=1.9)
-        elif banded and (mine["high"] > mine["low"]).any():
-            ax.fill_between(mine[x], mine["low"], mine["high"], color=style.color, alpha=0.18, lw=0)
+        ax.plot(points[x], points["mean"], **style._asdict() | more)
+        if banded and len(points) == 1:
+            ax.vlines(points[x], points["low"], points["high"], color=style.color, lw=1, zorder=1.9)
+        elif banded and (points["high"] > points["low"]).any():
+            ax.fill_between(points[x], points["low"], points["high"], color=style.color, alpha=0.18, lw=0)
     ax.set(xscale="log" if "x" in log else "linear", yscale="log" if "y" in log else "linear")
     for axis in (axis for axis, name in ((ax.xaxis, "x"), (ax.yaxis, "y")) if name not in log):
         axis.set_major_formatter("{x:,.10g}")

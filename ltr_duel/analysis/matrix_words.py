@@ -44,10 +44,10 @@ def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
     return pd.DataFrame(texts).iloc[list(order[:rows])].reset_index(drop=True)
 
 
-def origin(about: Mapping[str, Any]) -> str:
+def origin(facts: Mapping[str, Any]) -> str:
     """Return the corpus and the click model of a provenance, as in 'MQ2008/Fold1, navigational clicks'; else ""."""
-    users = f"{about['clicks']} clicks" if "clicks" in about else ""
-    return ", ".join(filter(None, [str(about.get("corpus", "")), users]))
+    users = f"{facts['clicks']} clicks" if "clicks" in facts else ""
+    return ", ".join(filter(None, [str(facts.get("corpus", "")), users]))
 
 
 def winner_sentence(matrix: PreferenceMatrix) -> str:
@@ -60,31 +60,31 @@ def winner_lines(matrix: PreferenceMatrix) -> tuple[str, str]:
 
     An estimate is called undecided if its conclusion has a probability below 95%.
     """
-    winner, missing, about = matrix.condorcet_winner, _missing_pairs(matrix), matrix.provenance
+    winner, missing, facts = matrix.condorcet_winner, _missing_pairs(matrix), matrix.provenance
     if winner is None and missing:
         return f"No ranker is shown to beat all others; {missing:,} pairs were not compared.", ""
     estimated, likely = bool(matrix.standard_error.any()), conclusion_confidence(matrix)
     # The matrix of a log has a phrase with the log's p-value, which holds for all rankers of the log only.
-    undecided = about.get("undecided", "Undecided") if about.get("rankers") == len(matrix) else "Undecided"
+    undecided = facts.get("undecided", "Undecided") if facts.get("rankers") == len(matrix) else "Undecided"
     certain = not estimated or (likely >= SURE and undecided == "Undecided")
     rest = ""
     if winner is None:
         copeland, borda, beaten = matrix.copeland_winners, matrix.borda_winners, matrix.copeland_scores.max()
-        said = "No Condorcet winner: no" if certain else f"{undecided}. In this estimate no"
-        said += f" ranker beats all others. {listed(copeland, 3)} {'beat' if len(copeland) > 1 else 'beats'} the most"
-        said += f" ({beaten:g} of {len(matrix) - 1}); {listed(borda, 3)} {'win' if len(borda) > 1 else 'wins'} most"
-        said, chance = f"{said} often on average.", "P(there is none) is at least"
+        answer = "No Condorcet winner: no" if certain else f"{undecided}. In this estimate no"
+        answer += f" ranker beats all others. {listed(copeland, 3)} {'beat' if len(copeland) > 1 else 'beats'} the most"
+        answer += f" ({beaten:g} of {len(matrix) - 1}); {listed(borda, 3)} {'win' if len(borda) > 1 else 'wins'} most"
+        answer, chance = f"{answer} often on average.", "P(there is none) is at least"
     elif certain:
-        said, chance = f"Condorcet winner: {winner}. It {_margin(matrix, winner)}", "P(it is the winner)"
+        answer, chance = f"Condorcet winner: {winner}. It {_margin(matrix, winner)}", "P(it is the winner)"
     else:
-        said = f"{undecided}. In this estimate {winner} beats all others; it {_margin(matrix, winner)}"
+        answer = f"{undecided}. In this estimate {winner} beats all others; it {_margin(matrix, winner)}"
         chance = "P(it is the Condorcet winner)"
     if not estimated:
-        return said, ""
+        return answer, ""
     if likely >= SURE and not certain:
         rest += f" Report '{undecided.lower()}': the test of the log is corrected for all pairs, P is not."
-    known = f"{math.floor(1000 * likely) / 1000:.3f}" if winner is None else equal_words(likely)
-    return said, f"{chance} {known}{_for_queries(matrix)}.{rest}"
+    probability = f"{math.floor(1000 * likely) / 1000:.3f}" if winner is None else equal_words(likely)
+    return answer, f"{chance} {probability}{_for_queries(matrix)}.{rest}"
 
 
 def _margin(matrix: PreferenceMatrix, winner: str) -> str:
@@ -94,16 +94,16 @@ def _margin(matrix: PreferenceMatrix, winner: str) -> str:
     rival = min((k for k in range(len(matrix)) if k != best), key=lambda k: matrix.p[best, k])
     p, error = matrix.p[best, rival], matrix.standard_error[best, rival]
     digits = _digits(error, 4) if error else 4
-    known = f" ± {error:.{digits}f} (standard error)" if error else ""
+    spread = f" ± {error:.{digits}f} (standard error)" if error else ""
     doubt = " (less than two standard errors)" if error and p - 0.5 < 2 * error else ""
-    return f"beats its strongest rival, {matrix.names[rival]}, in {p:.{digits}f}{known} of comparisons{doubt}."
+    return f"beats its strongest rival, {matrix.names[rival]}, in {p:.{digits}f}{spread} of comparisons{doubt}."
 
 
 def _for_queries(matrix: PreferenceMatrix) -> str:
     """Return a phrase that names the queries (for a log, also the users) for which a probability holds."""
-    about = matrix.provenance
-    queries, of_users = about.get("queries"), about.get("source") == "click log" and about.get("cluster") == "user"
-    if not ("clicks" in about or of_users) or not isinstance(queries, int):
+    facts = matrix.provenance
+    queries, of_users = facts.get("queries"), facts.get("source") == "click log" and facts.get("cluster") == "user"
+    if not ("clicks" in facts or of_users) or not isinstance(queries, int):
         return ""
     return f" for {'users who ask ' * of_users}{'this query' if queries == 1 else f'these {queries:,} queries'}"
 
@@ -112,13 +112,13 @@ def property_lines(matrix: PreferenceMatrix) -> list[str]:
     """Return the properties of a matrix as lines."""
     if _missing_pairs(matrix):
         return ["Other winners than Condorcet's, order, transitivity and bounds are omitted: they need all pairs."]
-    about, estimated = matrix_properties(matrix), bool(matrix.standard_error.any())
-    mixture = ", ".join(f"{name} {weight:.3f}" for name, weight in list(about.von_neumann_winner.items())[:5])
-    winners = f"Copeland: {listed(about.copeland_winners, 5)}; Borda: {listed(about.borda_winners, 5)}"
+    facts, estimated = matrix_properties(matrix), bool(matrix.standard_error.any())
+    mixture = ", ".join(f"{name} {weight:.3f}" for name, weight in list(facts.von_neumann_winner.items())[:5])
+    winners = f"Copeland: {listed(facts.copeland_winners, 5)}; Borda: {listed(facts.borda_winners, 5)}"
     lines = [f"{'Winners of this estimate: ' * estimated}{winners}; von Neumann: {mixture}"]
     if estimated:
         condorcet = dict(zip(matrix.names, condorcet_confidence(matrix), strict=True))
-        kinds = {"Condorcet": condorcet, "Copeland": about.copeland_confidence, "Borda": about.borda_confidence}
+        kinds = {"Condorcet": condorcet, "Copeland": facts.copeland_confidence, "Borda": facts.borda_confidence}
         for kind, chances in kinds.items():
             likely = sorted(chances.items(), key=lambda item: -item[1])[:3]
             shares = ", ".join(f"{name} {_chance(share)}" for name, share in likely if share > 0.001)
@@ -127,34 +127,34 @@ def property_lines(matrix: PreferenceMatrix) -> list[str]:
             tied = matrix.provenance.get("tied_share", 1.0) if matrix.tie_order else 0.0
             ties = f", this order of tied documents ({tied:.0%}; {matrix.tie_order})" * (tied >= _FEW_TIES)
             lines.append(f"P is{queries}{ties} and the simulated users of this estimate, not for new queries.")
-    return [*lines, *_order_lines(about, rivals=len(matrix) > 2)]
+    return [*lines, *_order_lines(facts, rivals=len(matrix) > 2)]
 
 
-def _order_lines(about: Properties, *, rivals: bool) -> list[str]:
+def _order_lines(facts: Properties, *, rivals: bool) -> list[str]:
     """Return lines on order, transitivity and bounds; ``rivals`` says whether the winner has two rivals or more."""
-    such = f" such as {' > '.join(about.cycle)}" if about.cycle else ""
-    cycle = f", {several(about.cyclic_triples, 'cycle')} of three{such}" if about.cycle else ""
-    even = f", {several(about.even_pairs, 'even pair')}" if about.even_pairs else ""
-    order = "a total order" if about.total_order else "no total order"
-    lines = [f"Order: {order}{cycle}{even}; top cycle of {len(about.top_cycle)}"]
-    gap, error = about.smallest_gap, about.smallest_gap_error  # gammas and bounds are divided by the gap
+    such = f" such as {' > '.join(facts.cycle)}" if facts.cycle else ""
+    cycle = f", {several(facts.cyclic_triples, 'cycle')} of three{such}" if facts.cycle else ""
+    even = f", {several(facts.even_pairs, 'even pair')}" if facts.even_pairs else ""
+    order = "a total order" if facts.total_order else "no total order"
+    lines = [f"Order: {order}{cycle}{even}; top cycle of {len(facts.top_cycle)}"]
+    gap, error = facts.smallest_gap, facts.smallest_gap_error  # gammas and bounds are divided by the gap
     unsure = gap is not None and error is not None and gap <= error
     if rivals:
         gammas = "".join(
             f"; {name} {_UNSURE if unsure else f'{value:.3g}'}"
-            for name, value in (("gamma_btm", about.gamma_btm), ("gamma_rucb", about.gamma_rucb))
+            for name, value in (("gamma_btm", facts.gamma_btm), ("gamma_rucb", facts.gamma_rucb))
             if value
         )
-        share = about.strong_violations / max(1, about.strong_triples)
+        share = facts.strong_violations / max(1, facts.strong_triples)
         lines.append(f"Strong transitivity fails in {share:.3f} of triples{gammas}")
-        if about.triangle_violations is not None:
-            pairs = several(about.triangle_violations, "pair")
+        if facts.triangle_violations is not None:
+            pairs = several(facts.triangle_violations, "pair")
             lines.append(f"The stochastic triangle inequality fails for {pairs} of rivals")
-        if (share := about.least_condorcet_share) > 0:
+        if (share := facts.least_condorcet_share) > 0:
             least = "1" if share >= 0.99995 else f"{share:.4f} or more"
             lines.append(f"Random subsets have a Condorcet winner with probability {least}")
-    if about.lower_bound is not None:
-        bound = f"{about.lower_bound:.3g} ln T"
+    if facts.lower_bound is not None:
+        bound = f"{facts.lower_bound:.3g} ln T"
         unknown = f"{_UNSURE}, because the winner's smallest gap is within its standard error"
         lines.append(
             f"Asymptotic lower bound on the average regret of pairwise policies: {unknown if unsure else bound}"

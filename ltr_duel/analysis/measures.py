@@ -12,8 +12,6 @@ from ltr_duel.analysis.style import BOUND_COLOUR, add_legend, prepared_axes, req
 from ltr_duel.core import columns
 from ltr_duel.simulation import averaged
 
-_MOST_BANDS = 4
-
 
 def plot_sensitivity(
     frame: pd.DataFrame,
@@ -45,7 +43,7 @@ def plot_sensitivity(
     require_table(frame, columns.METHOD, "better", "worse", "impressions", "accuracy")
     ax = prepared_axes(ax, 7.8, 4.6, title, width := choices.get("width", ""))
     table = frame.drop(columns=columns.POLICY, errors="ignore").rename(columns={columns.METHOD: columns.POLICY})
-    spread = "standard error" if table[columns.POLICY].nunique() <= _MOST_BANDS else "none"
+    spread = "standard error" if table[columns.POLICY].nunique() <= 4 else "none"
     table = averaged(table, [columns.POLICY, "impressions"], "accuracy", spread)
     draw_lines(ax, table, "impressions", choices=choices, spread=spread, log="x", separate=())
     ax.axhline(accuracy, color=BOUND_COLOUR, lw=1, ls=(0, (1, 1)))

@@ -100,8 +100,8 @@ def plot_regret(
     errors.require_one_of("abscissa", x, _ABSCISSAE)
     (abscissa, xlabel), frame, width = _ABSCISSAE[x], tidy(results), choices.get("width", "")
     if not column:
-        known = col.REGRET in frame and frame[col.REGRET].notna().any()
-        column, title = (col.REGRET, title) if known else (col.COPELAND, f"{title}\nno Condorcet winner".lstrip())
+        decided = col.REGRET in frame and frame[col.REGRET].notna().any()
+        column, title = (col.REGRET, title) if decided else (col.COPELAND, f"{title}\nno Condorcet winner".lstrip())
     ax = prepared_axes(ax, 7.2, max(4.8, 0.8 + 0.2 * frame[col.POLICY].nunique()), title, width)  # for a long legend
     errors.require_one_of("column", abscissa, [str(name) for name in frame.columns])
     table = draw_over_time(ax, frame, column, choices=choices, spread=spread, log=log, start=start, x=abscissa)

@@ -66,7 +66,7 @@ def render_report(results: Results, pictures: Mapping[str, bytes], *, title: str
 
 def _comparison_of_sets(results: Results) -> dict[str, str]:
     """Return the methods that compared sets of rankers, if any; the matrix records only the method for pairs."""
-    keys = [run.key for run in results.runs if (known := named_policy(run.label)) and known.feedback == "slate"]
+    keys = [run.key for run in results.runs if (policy := named_policy(run.label)) and policy.feedback == "slate"]
     methods = dict.fromkeys(str(key.oracle["slates"]) for key in keys if "slates" in key.oracle)
     methods |= {INDEPENDENT_COINS.replace("_", " "): None} if COINS_NOTE in results.notes else {}
     return {"sets are compared by": ", ".join(methods)} if methods else {}

@@ -61,8 +61,8 @@ def require_table(frame: Any, *columns: str) -> None:
         raise InputError(f"a figure requires results or a DataFrame, not {errors.shown(frame)}{table}")
     missing = [column for column in columns if column not in frame]
     if missing or not len(frame):
-        what = f"no column '{missing[0]}'" if missing else "no row"
-        raise InputError(f"the table for a figure has {what}")
+        lack = f"no column '{missing[0]}'" if missing else "no row"
+        raise InputError(f"the table for a figure has {lack}")
 
 
 def save_figure(figure: Axes | Figure, path: str | Path) -> Path:
@@ -150,11 +150,11 @@ def add_legend(ax: Axes, handles: Sequence[Artist] | None = None, title: str = "
         names = [str(handle.get_label()) for handle in handles]
         legend_below(_whole(ax), handles, names, title, WIDTHS[paper][2])
         return
-    beside: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1, 1), "alignment": "left"}
+    position: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1, 1), "alignment": "left"}
     room = ax.figure.get_layout_engine() is not None  # beside the axes of a caller there may be none
     ax.legend(
         handles=handles, title=title.replace(", ", ",\n"), fontsize=8, title_fontsize=8, frameon=False,
-        handlelength=4, **beside if room else {},  # shorter samples would hide dashes
+        handlelength=4, **position if room else {},  # shorter samples would hide dashes
     )  # fmt: skip
 
 

@@ -97,13 +97,13 @@ def _number(value: float, form: str, *, before: str = "", missing: str = "") -> 
 def spread_sentence(table: pd.DataFrame) -> str:
     """Return an explanation of the errors in a result of `policies_table` or `summary_table`."""
     unknown = table[REFERENCE_ERROR] == _UNKNOWN if REFERENCE_ERROR in table else pd.Series()
-    known = (
+    explanation = (
         f" {REFERENCE_ERROR}: regret is computed from an estimated matrix; this is the part of the standard error of"
         " the mean that comes from that estimate, or an upper limit on it if pairs share queries."
     )
     other = f" {REFERENCE_ERROR} not known: another estimate of the matrix may give a very different regret."
     words = "sd: standard deviation of the regret over the runs."
-    return words + known * (not unknown.all()) + other * bool(unknown.any())
+    return words + explanation * (not unknown.all()) + other * bool(unknown.any())
 
 
 def latex_table(frame: pd.DataFrame, *, caption: str = "", label: str = "", notes: Sequence[str] = ()) -> str:

@@ -1,6 +1,7 @@
-"""Policies choose the arms to compare next. Each algorithm (or family) is one file that follows its paper.
+"""Policies: algorithms that choose which arms to compare next. An arm is usually a ranker.
 
-A policy receives arms and outcomes, never queries, lists or clicks.
+Each algorithm, or family of algorithms, is one file in `policies` and follows its paper. A policy receives only the
+numbers of arms and the outcomes of their comparisons, never queries, lists or clicks.
 """
 
 import lazy_loader

@@ -1,4 +1,9 @@
-"""Batches of arms for MergeRUCB and MergeDTS: arms duel within a batch, losers are removed, and batches are merged."""
+"""Groups of arms, called batches, in which MergeRUCB and MergeDTS search for the best arm.
+
+With many arms, comparing all pairs takes too long. Both policies divide the arms into small batches, and only arms of
+the same batch meet. An arm that another arm of its batch confidently beats is removed. When few enough arms remain, a
+stage ends: small batches are merged with large ones.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +18,7 @@ from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, kernel, shuffle
 
 
 class Now:
-    """The progress of the elimination."""
+    """The progress of the search."""
 
     count: int  # number of batches
     stage: int  # number of the stage: 1, 2, ...
@@ -40,10 +45,9 @@ def new_batches(n_arms: int, size: int) -> Batches:
 
 
 def largest_batch(n_arms: int, size: int) -> int:
-    """Return the largest possible size of a batch, if batches start with ``size`` arms.
+    """Return the largest number of arms that a batch can reach, if batches start with ``size`` arms.
 
-    A merged batch has at most 1.5 ``size`` arms. In MergeDTS, all other batches may shrink to one arm each, and these
-    arms may then join the batch.
+    Merging makes batches of up to 1.5 ``size`` arms. In MergeDTS, the last arm of each other batch may join later.
     """
     return min(n_arms, 3 * size // 2 + -(-n_arms // size))
 
@@ -62,7 +66,7 @@ def arms_left(batches: Batches) -> int:
 
 @kernel
 def batch_of_step(batches: Batches, t: int) -> int:
-    """Return the batch of step t; batches of one arm are skipped if larger batches exist."""
+    """Return the batch that plays in step t. A batch of one arm plays only if no batch is larger."""
     count = batches.now[0].count
     m = (t - 1) % count
     for _ in range(count):
@@ -74,7 +78,7 @@ def batch_of_step(batches: Batches, t: int) -> int:
 
 @kernel
 def drop_beaten(batches: Batches, crossings: FloatMatrix, m: int, bonus: float) -> None:
-    """Remove, one at a time, the arms of batch m that another arm of the batch confidently beats (see `statistics`)."""
+    """Remove each arm of batch m that a remaining arm of the batch confidently beats (see `statistics`)."""
     position = batches.ends[m]
     while position < batches.ends[m + 1]:
         row, beaten = crossings[batches.arms[position]], False
@@ -92,7 +96,7 @@ def drop_beaten(batches: Batches, crossings: FloatMatrix, m: int, bonus: float) 
 
 @kernel
 def merge_when_due(batches: Batches, size: int, t: int, rng: Generator) -> None:
-    """End the stage and merge batches if few enough arms remain."""
+    """If few enough arms remain, merge batches and begin the next stage."""
     now, n_arms = batches.now[0], batches.arms.shape[0]
     if now.count == 1 or arms_left(batches) > n_arms / 2.0**now.stage + 1:
         return

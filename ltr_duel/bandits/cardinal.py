@@ -1,8 +1,9 @@
-"""Base bandits: ordinary (cardinal) bandit algorithms that are components of sparring, the doublers and MultiSBM.
+"""Ordinary bandit algorithms (*base bandits*), from which sparring, the doublers and MultiSBM are built.
 
-Ailon, Karnin and Joachims reduce a dueling bandit to ordinary bandits ("singleton bandit machines"): `choose` returns
-the arm to play, and `record_reward` receives its reward. There are three kinds: UCB1, Thompson sampling and Exp3. A
-policy has one or more base bandits; bandit b is stored in row b of the matrices.
+An ordinary bandit plays one arm in each step and receives a number, the reward of this arm. Ailon, Karnin and Joachims
+use such bandits ("singleton bandit machines") to choose the arms of a duel. Call `choose` for the arm to play, and
+`record_reward` with its reward. There are three kinds: UCB1, Thompson sampling and Exp3. All base bandits of a policy
+share their matrices: row b belongs to bandit b.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from ltr_duel.core import (
 )
 
 UNPLAYED = 1e9  # initial mean reward in a UCB1 bandit; so large that unplayed arms are played first, in random order
-_LOWEST = 1e-6  # minimum level (see `thompson`) of a Thompson bandit; any number above 0 is correct
+_LOWEST = 1e-6  # smallest level of a Thompson bandit (see `thompson`); it may be any number above 0
 
 
 @dispatched_call
@@ -52,7 +53,7 @@ def most_played(bandits: Any, bandit: int) -> int:
 
 
 class UcbBandits(NamedTuple):
-    """UCB1 bandits over K arms, bandit b in row b."""
+    """UCB1 bandits over K arms; row b belongs to bandit b."""
 
     mean: FloatMatrix  # (B, K) mean reward
     width: FloatMatrix  # (B, K) 1 / sqrt(plays)
@@ -81,7 +82,7 @@ def ucb_reset(bandits: UcbBandits) -> None:
 
 
 def _ucb_choose(bandits: UcbBandits, bandit: int, t: int, rng: Generator) -> int:
-    """Play each arm once, then maximise ``mean + sqrt(alpha ln N / n)``, with N plays, of which n are the arm's."""
+    """Play each arm once, then maximise ``mean + sqrt(alpha ln N / n)``: N plays so far, n of them of this arm."""
     scale = sqrt(bandits.alpha[0] * log(max(bandits.total[bandit], 1)))
     return vector.random_highest(bandits.mean[bandit], bandits.width[bandit], scale, rng)
 
@@ -96,12 +97,12 @@ def _ucb_reward(bandits: UcbBandits, bandit: int, arm: int, reward: float) -> No
 
 
 class ThompsonBandits(NamedTuple):
-    """Thompson bandits over K arms, bandit b in row b; the largest sample is found with ``levels``."""
+    """Thompson bandits over K arms; row b belongs to bandit b."""
 
     good: IntMatrix  # (B, K) number of rewards of 1
     bad: IntMatrix  # (B, K) number of rewards of 0
     log_mass: FloatMatrix  # (B, K) see `thompson`
-    levels: thompson.Levels
+    levels: thompson.Levels  # the memory that makes draws fast
 
 
 def thompson_bandits(bandits: int, n_arms: int) -> ThompsonBandits:
@@ -112,7 +113,7 @@ def thompson_bandits(bandits: int, n_arms: int) -> ThompsonBandits:
 
 @inlined
 def thompson_choose(bandits: ThompsonBandits, bandit: int, t: int, rng: Generator) -> int:
-    """Return the arm with the largest sample of theta_i ~ Beta(good_i + 1, bad_i + 1)."""
+    """Draw theta_i ~ Beta(good_i + 1, bad_i + 1) for each arm i, and return the arm with the largest theta_i."""
     levels = bandits.levels
     known = thompson.Posteriors(bandits.good[bandit], bandits.bad[bandit], bandits.log_mass[bandit], 0)
     field = thompson.Field(levels.every, levels.bits[bandit], -1, levels.zeros, 0.0)
@@ -151,7 +152,7 @@ def _thompson_most(bandits: ThompsonBandits, bandit: int) -> int:
 
 
 class Exp3Bandits(NamedTuple):
-    """Exp3 bandits over K arms, bandit b in row b, for rewards 0 and 1."""
+    """Exp3 bandits over K arms, for rewards 0 and 1; row b belongs to bandit b."""
 
     log_weight: FloatMatrix  # (B, K) ln w_i
     share: FloatMatrix  # (B, K) probability of each arm in the last step
@@ -168,7 +169,7 @@ def exp3_bandits(bandits: int, n_arms: int, settle: int) -> Exp3Bandits:
 
 @outlined
 def exp3_choose(bandits: Exp3Bandits, bandit: int, t: int, rng: Generator) -> int:
-    """Draw an arm from ``(1 - mixing) w_i / sum w + mixing / K``, the new ``share``."""
+    """Draw arm i with the probability ``(1 - mixing) w_i / sum w + mixing / K``, which is stored in ``share``."""
     log_weight, share, n_arms = bandits.log_weight[bandit], bandits.share[bandit], bandits.share.shape[1]
     mixing = min(1.0, sqrt(n_arms * log(n_arms) / max(t, bandits.settle[0])))
     top, total = log_weight[0], 0.0

@@ -1,8 +1,7 @@
-"""`check_policy` tests whether a policy satisfies the contract of policies.
+"""Check that a policy keeps the rules for policies: for example, that it only chooses arms that exist.
 
-The tests of this package call `check_policy` for every policy; call it for your own policy. It simulates short runs on
-small matrices in the simulation loop, which itself rejects arms that do not exist; for the package's own policies,
-plain Python notices them. A policy that passes satisfies the contract, but its regret may still be high.
+`check_policy` simulates short runs on small matrices. Call it for your own policy; the tests of this package call it
+for every policy. A policy that passes keeps the rules, but its regret may still be high.
 """
 
 from __future__ import annotations
@@ -23,18 +22,18 @@ from ltr_duel.bandits.state import arrays_in
 from ltr_duel.core import FloatMatrix, FloatVector, Streams, components, interpreted, stream
 
 EASY_STEPS = 4000  # enough for every policy of this package to find the winner of an easy matrix
-LAW_RUNS, LAW_STEPS = 300, 40  # for each labelling in the relabelling test
+LAW_RUNS, LAW_STEPS = 300, 40  # for each of the two numberings of the arms in `_relabelling`
 _CYCLE = np.array([[0.5, 0.7, 0.3], [0.3, 0.5, 0.7], [0.7, 0.3, 0.5]])
 _CERTAIN = np.triu(np.ones((4, 4)), 1) + 0.5 * np.eye(4)
 
 
 def check_policy(policy: Policy | str) -> None:
-    """Check that a policy satisfies the contract in the module `ltr_duel.bandits.hooks`.
+    """Raise `PolicyError` if a policy breaks one of the rules in the module `ltr_duel.bandits.hooks`.
 
     Parameters
     ----------
     policy : Policy or str
-        A policy, registered or not, or a string such as ``"rucb:alpha=0.51"``.
+        A policy, registered or not, or the name of a policy, with or without parameters: ``"rucb:alpha=0.51"``.
 
     Raises
     ------
@@ -56,11 +55,11 @@ def check_policy(policy: Policy | str) -> None:
 
 
 def check_compiled(policy: Policy | str) -> None:
-    """Check that a policy's arms are in range and that its compiled functions behave like their Python source.
+    """Check that a policy's arms exist, and that its compiled functions do the same as their Python source.
 
-    Comparing the choices does not suffice, because numba may drop a write to an array that was unpacked from the state.
-    Therefore the final states are compared too. Compiling the policy takes one to two seconds. Raises `PolicyError` for
-    the first violation.
+    The final states are compared as well as the choices: numba may drop a write to an array that was unpacked from the
+    state, and this may change no choice. Compiling the policy takes one to two seconds. Raises `PolicyError` for the
+    first fault.
     """
     _check(policy, _indexes, _repeatable)
 
@@ -82,7 +81,7 @@ def _check(policy: Policy | str, *checks: Callable[[Given], None]) -> None:
 
 
 def _shape(given: Given) -> None:
-    """A state is a NamedTuple of arrays without objects or NaN; its policy has assumptions and a source."""
+    """The state consists of arrays of numbers without NaN, and the policy states its assumptions and its source."""
     label, policy, params = given
     plain = not issubclass(policy.state, tuple)
     stated = policy.assumes and (policy.cite or policy.where)
@@ -98,7 +97,7 @@ def _shape(given: Given) -> None:
 
 
 def _indexes(given: Given) -> None:
-    """The policy uses no arm and no index that does not exist; only plain Python notices an index."""
+    """All arms and indexes exist. The run is plain Python, because compiled code does not check indexes."""
     try:
         path = play(given, easy_matrix(5), 60, plain=True).path
     except IndexError as error:
@@ -108,7 +107,7 @@ def _indexes(given: Given) -> None:
 
 
 def _repeatable(given: Given) -> None:
-    """The same seed gives the same pulls, in compiled code and in plain Python; global generators are not used."""
+    """The same seed gives the same choices, compiled and as plain Python, and global generators are not used."""
     label, policy, _ = given
     p, steps, before = easy_matrix(4), 150, _global_states()
     first, again, plain = (play(given, p, steps, seed=5, plain=plain) for plain in (False, False, True))
@@ -132,7 +131,7 @@ def _global_states() -> tuple[Any, bytes]:
 
 
 def _jumps(given: Given) -> None:
-    """Skipping idle steps (`idle_until`) changes neither choices nor state."""
+    """Skipping the steps that `idle_until` calls idle changes neither the choices nor the state."""
     for steps in (1, 7, 600):
         slow, fast = (play(given, easy_matrix(5), steps, jump=jump) for jump in (False, True))
         where = _first_difference(slow, fast)
@@ -141,13 +140,13 @@ def _jumps(given: Given) -> None:
 
 
 def _hard_matrices(given: Given) -> None:
-    """The policy accepts one arm, two arms, a cycle, ties of all pairs, and outcomes of probability 0 or 1."""
+    """The policy runs with one arm, two arms, a cycle, only even pairs, and only certain outcomes."""
     for p in (easy_matrix(1), easy_matrix(2), _CYCLE, np.full((6, 6), 0.5), _CERTAIN):
         play(given, p, 2000)
 
 
 def _counts(given: Given) -> None:
-    """Checkpoints in every step do not change the choices, and the recorder counts the choices correctly."""
+    """A checkpoint after every step does not change the choices, and the recorder counts the choices correctly."""
     label, policy, params = given
     p, steps = easy_matrix(4), 100
     counts, coins = new_recorder(4, np.arange(1, steps + 1)), stream(7, "coins")
@@ -158,7 +157,7 @@ def _counts(given: Given) -> None:
 
 
 def _winner(given: Given) -> None:
-    """In at least seven of nine runs on an easy matrix, the policy recommends the winner, whose arm number varies."""
+    """In at least seven of nine runs, the policy recommends the winner, whose number differs from run to run."""
     label, policy, params = given
     successes = 0
     for seed in range(9):
@@ -171,7 +170,7 @@ def _winner(given: Given) -> None:
 
 
 def _relabelling(given: Given) -> None:
-    """Relabelling the arms relabels the distribution of their pulls, because no arm is preferred for its number."""
+    """If the arms get other numbers, the distribution of their pulls stays: no arm is preferred for its number."""
     label, policy, _ = given
     if policy.deterministic:
         return  # a deterministic policy can break ties only by the arms' numbers
@@ -222,7 +221,7 @@ def _first_difference(run: Run, other: Run) -> int | None:
 
 def _same_state(state: Any, other: Any) -> bool:
     if not isinstance(state, tuple):
-        return True  # of objects, the choices are compared
+        return True  # states that are objects are not compared, only the choices
     return all(np.array_equal(a, b) for (_, a), (_, b) in zip(arrays_in(state), arrays_in(other), strict=True))
 
 

@@ -1,4 +1,4 @@
-"""Choose how a policy's loop runs (compiled and cached, compiled without cache, plain Python), and report errors."""
+"""Choose how the loop of a policy runs: compiled and stored on disk, compiled but not stored, or as plain Python."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numba import types
 
-from ltr_duel.bandits.oracle import SeparateOracle, answer_pair, answer_slate
+from ltr_duel.bandits.oracle import SeparateOracle, answer_pair, answer_slate, duel, multiduel
 from ltr_duel.bandits.policy import POLICIES, Policy, PolicyError
 from ltr_duel.core import (
     InputError,
+    IntVector,
     Streams,
     WordsType,
     compile_error,
@@ -35,12 +36,12 @@ from ltr_duel.core import (
 def loop_for(
     policy: Policy, loop: Callable[..., Any], oracle: Any = None, *, compiled: bool = True, plain: bool = False
 ) -> Callable[..., Any]:
-    """Return the version of a loop to run with ``policy`` and an oracle: compiled or plain Python.
+    """Return the form of a loop in which ``policy`` runs: compiled code or plain Python.
 
-    The disk cache of compiled loops detects edits of this package only. A policy from another package therefore gets a
-    loop that is compiled in this process and not stored on disk. For a policy that numba cannot compile, or with
-    ``compiled=False``, the loop is plain Python. With ``plain``, all helpers are plain Python too, so that a wrong
-    index raises an error.
+    Compiled loops are stored on disk, and compiled again after an edit of this package. An edit of another package
+    would not be noticed, so the loop of a policy from elsewhere is compiled in each process and not stored. If numba
+    cannot compile the policy, or with ``compiled=False``, the loop is plain Python. With ``plain``, all helpers are
+    plain Python too, so that a wrong index raises an error.
     """
     if plain:
         return _plain_loop(policy, loop)
@@ -51,21 +52,25 @@ def loop_for(
 
 
 def _modules_of(value: Any) -> set[str]:
-    """Return the modules of the NamedTuple classes in a value, at any depth; their code becomes part of the loop."""
+    """Return the modules that define the NamedTuple classes in a value, at any depth."""
     if not isinstance(value, tuple):
         return set()
     return {type(value).__module__}.union(*map(_modules_of, value)) - {"builtins"}
 
 
 @functools.cache
-def _compiled(policy: Policy | None, modules: tuple[str, ...], function: Callable[..., Any]) -> Any:
-    return jit.kernel_for(function, *modules, parts=policy.parts if policy else {})
+def _compiled(owner: Policy | type, modules: tuple[str, ...], function: Callable[..., Any]) -> Any:
+    """Return the kernel of a policy's loop, or of `answer_pair` or `answer_slate` for a class of oracles."""
+    if isinstance(owner, Policy):
+        return jit.kernel_for(function, *modules, parts=owner.parts)
+    hook: Any = multiduel if function is interpreted(answer_slate) else duel
+    return jit.kernel_for(function, *modules, parts={hook.__name__: hook.implementations[owner]})
 
 
 class Compilation(NamedTuple):
-    """Code to compile: the loop of a policy, or without a policy an oracle's `answer_pair` or `answer_slate`."""
+    """Code to compile: the loop of a policy, or `answer_pair` or `answer_slate` for a class of oracles."""
 
-    policy: Policy | None
+    owner: Policy | type
     kernel: Any
     kinds: tuple[Any, ...]  # numba's types of the arguments
 
@@ -76,28 +81,33 @@ class Compilation(NamedTuple):
 
     @property
     def text(self) -> bytes | None:
-        """The compilation for another process, or None if the code exists or cannot be stored."""
-        if self.kernel.is_compiled(self.kinds, for_python=self.policy is not None):
+        """The compilation as bytes for another process, or None if the code exists or cannot be stored."""
+        policy = isinstance(self.owner, Policy)
+        if self.kernel.is_compiled(self.kinds, for_python=policy):
             return None
-        name = f"{self.kernel.__module__}:{self.kernel.__qualname__}"
-        return pickle.dumps((self.policy and self.policy.name, name, tuple(sorted(self.kernel.modules)), self.kinds))
+        name, owner = f"{self.kernel.__module__}:{self.kernel.__qualname__}", getattr(self.owner, "name", self.owner)
+        return pickle.dumps((owner, name, tuple(sorted(self.kernel.modules)), self.kinds))
 
 
-def by_addresses(oracle: Any, streams: Streams, *, sets: bool) -> tuple[SeparateOracle, Compilation]:
-    """Return an oracle by addresses, and the compilation whose address is still to be written into it."""
+def by_addresses(oracle: Any, streams: Streams, *, sets: bool) -> tuple[Any, IntVector, Compilation]:
+    """Return an oracle that calls its comparisons by address, an array for the address, and the code to compile."""
+    if not hasattr(oracle, "separate"):
+        inner, address, code = by_addresses(oracle.oracle, streams, sets=sets)
+        return oracle._replace(oracle=inner), address, code
     function, slate, won = answer_slate if sets else answer_pair, types.int64[::1], types.int8[:, ::1]
-    code = _compiled(None, tuple(sorted(_modules_of(oracle))), interpreted(function))
-    words, of_streams = code.types_of(oracle, streams)
+    owner: Any = type(oracle)
+    kernel = _compiled(owner, tuple(sorted(_modules_of(oracle))), interpreted(function))
+    words, of_streams = kernel.types_of(oracle, streams)
     rest = (slate, types.int64, won) if sets else (types.int64, types.int64)
     addresses = SeparateOracle(np.zeros(1, np.int64), np.array(words_of(oracle), np.int64))
-    return addresses, Compilation(None, code, (WordsType(words), *rest, of_streams))
+    return addresses, addresses.code, Compilation(owner, kernel, (WordsType(words), *rest, of_streams))
 
 
 def compile_ahead(calls: Iterable[Compilation], jobs: int) -> None:
-    """Compile the code of several calls in up to ``jobs`` processes, which store it on disk.
+    """Compile code in up to ``jobs`` processes, which store it on disk for this process.
 
-    numba compiles under one lock for the whole process. Nothing happens for code that exists or cannot be stored; what
-    a process fails to compile, the caller compiles.
+    Threads would not help, because numba compiles one function at a time in a process. Code that exists, or that cannot
+    be stored, is left out. If a process fails, the caller compiles the code when it needs it.
     """
     work = list({text: None for call in calls if isinstance(call.kernel, jit.Kernel) and (text := call.text)})
     jobs = min(jobs, len(work))
@@ -116,9 +126,10 @@ def _in_a_process(calls: list[bytes]) -> None:
 
 def _compile_all(calls: list[bytes]) -> None:
     for call in calls:
-        policy, name, modules, kinds = pickle.loads(call)
-        kernel = _compiled(policy and POLICIES[policy], modules, interpreted(pkgutil.resolve_name(name)))
-        kernel.compile(kinds, for_python=policy is not None)
+        owner, name, modules, kinds = pickle.loads(call)
+        policy = isinstance(owner, str)
+        kernel = _compiled(POLICIES[owner] if policy else owner, modules, interpreted(pkgutil.resolve_name(name)))
+        kernel.compile(kinds, for_python=policy)
 
 
 @functools.cache
@@ -131,10 +142,7 @@ def plain_text(
     instead: dict[str, Any] | None = None,
     known: dict[Callable[..., Any], Callable[..., Any]] | None = None,
 ) -> Callable[..., Any]:
-    """Return a function in which every compiled helper, at any depth, is replaced by its Python source.
-
-    ``known`` contains the helpers replaced so far, because helpers may call each other recursively.
-    """
+    """Return a copy of a function with all compiled helpers as plain Python; ``known`` has the copies made so far."""
     known, text = {} if known is None else known, cast(FunctionType, interpreted(function))
     if text in known:
         return known[text]
@@ -153,10 +161,9 @@ def plain_text(
 
 
 def run_loop(policy: Policy, loop: Callable[..., int], args: tuple[Any, ...]) -> int:
-    """Run a loop; a `kernel` is compiled by the first call with arguments of new types.
+    """Run a loop, and compile it first if its arguments have new types; return its result.
 
-    Raises `PolicyError` for a policy's function that cannot be compiled, or that returns a value that the loop cannot
-    use.
+    Raises `PolicyError` if a function of the policy cannot be compiled, or returns a value that the loop cannot use.
     """
     try:
         return loop(*args)
@@ -172,7 +179,7 @@ def run_loop(policy: Policy, loop: Callable[..., int], args: tuple[Any, ...]) ->
 
 
 def own_frames(policy: Policy, error: BaseException) -> list[traceback.FrameSummary]:
-    """Return the frames of an error's traceback that are in the files of a policy's functions, the innermost last."""
+    """Return the frames of a traceback that are in the files of a policy's functions, the innermost last."""
     functions = interpreted(policy.init), *policy.parts.values(), *getattr(policy.state, "methods", ())
     files = {function.__code__.co_filename for function in functions}
     return [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]

@@ -1,18 +1,17 @@
-"""The loop for late outcomes: outcomes in batches, with a delay, or both.
+"""The loop for outcomes that arrive late: in batches, after a delay, or both.
 
-Before step t the outcomes of the steps up to ``(t - 1 - delay) // batch * batch`` have arrived. With a batch of 1 and
-no delay, these are all earlier outcomes, and the run equals the run of `ltr_duel.bandits.loop`, step by step. A pair is
-a slate of two arms here, and an arm that meets itself is a slate of one (`hooks.pair_as_slate`).
+Before step t, the outcomes of the steps up to ``(t - 1 - delay) // batch * batch`` have arrived. With a batch of 1 and
+no delay, all earlier outcomes have arrived, and the run equals the run of `ltr_duel.bandits.loop`.
 
-A policy with ``any_order`` (`ltr_duel.bandits.policy.Policy`) only counts outcomes: the loop calls its ``select`` in
-each step, and its ``update`` for all outcomes that arrive.
+A policy with ``any_order`` (`ltr_duel.bandits.policy.Policy`) only counts outcomes. The loop calls its ``select`` in
+each step, and its ``update`` for each outcome that arrives.
 
-Any other policy must compare pairs, and learns *in turn*, from one outcome at a time. It has one pending choice. Until
-an outcome of this choice arrives, a shadow, a copy of the state before this choice, chooses the arms of each step, so
-that all these choices have the same distribution. Outcomes that arrive are queued until the policy chooses the same
-arms. The policy thus learns from independent outcomes of its choices, and its updates have the same distribution as
-with immediate outcomes. This is algorithm QPM-D of Joulani, György, Szepesvári. Online Learning under Delayed Feedback.
-ICML 2013.
+Every other policy must compare pairs, and learns *in turn*, from one outcome at a time. It chooses a pair and waits for
+an outcome of this pair; this is its pending choice. Meanwhile a shadow chooses the arms of each step. The shadow is a
+copy of the state before the pending choice, so its choices have the same distribution. Outcomes that arrive are queued
+until the policy chooses their pair. The updates therefore have the same distribution as with immediate outcomes.
+
+This is algorithm QPM-D of Joulani, György, Szepesvári. Online Learning under Delayed Feedback. ICML 2013.
 """
 
 from __future__ import annotations
@@ -46,14 +45,14 @@ class Now:
 
     arrived: int  # number of steps whose outcomes have arrived
     last_duel: int  # the last step in which different arms were compared
-    clock: int  # the step number that the policy receives; in turn, 1 more than its number of updates
+    clock: int  # the step number that the policy receives; if it learns in turn, its number of updates plus 1
     pending: int  # number of arms of the pending choice, 0 without a pending choice
     fresh: int  # 1 if the pending choice has not been compared yet
     queued: int  # number of arrived outcomes that the policy has not used yet
 
 
 class Late(NamedTuple):
-    """A ring of steps whose outcomes have not arrived or are not used."""
+    """The steps whose outcomes have not arrived, in a ring of rows, and the outcomes that are queued."""
 
     batch: int
     delay: int
@@ -61,9 +60,9 @@ class Late(NamedTuple):
     any_order: bool
     now: Registers[Now]
     slates: IntMatrix  # (steps, width) the arms of each step; width is 2 for pairs, K for sets
-    sizes: IntVector  # (steps,) their number
+    sizes: IntVector  # (steps,) the number of arms of each step
     won: NDArray[np.int8]  # (steps + 1, width, width) the outcomes; the last row is scratch
-    queue: IntMatrix  # (2 K, K) queued outcomes of each pair: K rows of losses, then K rows of wins
+    queue: IntMatrix  # (2 K, K) the number of queued outcomes of each pair: K rows of losses, then K rows of wins
     pending: IntVector  # (width,) the pending choice
     others: Generator
 
@@ -71,7 +70,7 @@ class Late(NamedTuple):
 def new_late(
     policy: Policy, state: Any, n_arms: int, lateness: Lateness, rng: Generator
 ) -> tuple[Any, tuple[Late, Copies]]:
-    """Return the state, an empty ring and the memory for learning in turn; raise `InputError` if memory is short."""
+    """Return the state, an empty ring, and the memory for learning in turn; raise `InputError` if memory is short."""
     batch, delay, others = lateness
     room, pairs, any_order = batch + delay, policy.feedback == "duel", policy.any_order
     if not (pairs or any_order):
@@ -115,7 +114,7 @@ def run_late(
             now.last_duel = t
         late.sizes[row] = size
         if last > t:
-            now.arrived = last  # a jump has no outcomes
+            now.arrived = last  # steps that are skipped have no outcomes
         if last > t or late.any_order:
             now.clock += last - t + 1
             now.pending = 0
@@ -154,7 +153,7 @@ def run_late(
 
 @kernel
 def add_choice(recorder: Recorder, slate: IntVector, size: int, steps: int, pairs: bool) -> None:
-    """Count a slate, or a pair stored as a slate, like `add_slate` or `add_pair`."""
+    """Count a slate, or a pair that is stored as a slate of two arms; an arm that meets itself is a slate of one."""
     if pairs:
         add_pair(recorder.pulls_now, recorder.best_now, recorder.place, slate[0], slate[size - 1], steps)
         recorder.outcomes_now[0] += steps * (size - 1)
@@ -164,7 +163,7 @@ def add_choice(recorder: Recorder, slate: IntVector, size: int, steps: int, pair
 
 @inlined
 def ask(state: Any, params: Any, rng: Generator, recorder: Recorder, t: int, late: Late, copies: Copies) -> bool:
-    """Choose arms unless a choice is pending; return whether the new choice is wrong."""
+    """Let the policy choose if no choice is pending; return whether it chose arms that do not exist."""
     now = late.now[0]
     if now.pending > 0:
         return False
@@ -190,7 +189,7 @@ implement(copy_words, Attributes, _copy_attributes)
 
 @kernel
 def queue_outcome(late: Late, row: int) -> None:
-    """Queue the outcome in a row of the ring, for a policy that learns in turn."""
+    """Add the outcome in a row of the ring to the queue of its pair."""
     first, second = late.slates[row, 0], late.slates[row, late.sizes[row] - 1]
     won = first != second and late.won[row, 0, 1] > 0
     late.queue[first + late.queue.shape[1] * won, second] += 1
@@ -199,7 +198,7 @@ def queue_outcome(late: Late, row: int) -> None:
 
 @kernel
 def pop_pair(late: Late) -> int:
-    """Draw a queued outcome of the pending pair, without replacement; return its row in ``won``, or -1."""
+    """Take one queued outcome of the pending pair at random; return its row in ``won``, or -1 if there is none."""
     size, n_arms, row = late.now[0].pending, late.queue.shape[1], late.sizes.shape[0]
     first, second = late.pending[0], late.pending[size - 1]
     lost, won = late.queue[first, second], late.queue[first + n_arms, second]

@@ -1,12 +1,13 @@
-"""The cheapest plan that identifies an arm as a Copeland winner, updated in each step; used by ECW-RMED.
+"""Plans for ECW-RMED: how often each pair must meet to show, with the least regret, that an arm is a Copeland winner.
 
-A plan gives the number of duels of each pair, q_ij ln t, such that the constraints in `policies.ecw_rmed` hold. The
-constraint of arm i is independent of the other constraints, and is solved exactly by sorting the costs r_ij / d_ij of
-the arms j that beat arm i, where r_ij is the regret of a duel of the pair and d_ij the evidence that the duel gives.
+A plan has a number q_ij for each pair: up to step t, the pair should meet q_ij ln t times. The numbers must satisfy the
+constraints that `policies.ecw_rmed` describes. Each constraint belongs to one arm i and is solved alone, and exactly:
+sort the arms j that beat arm i by their costs r_ij / d_ij. Here r_ij is the regret of a duel of the pair, and d_ij the
+evidence that the duel gives.
 
-The sorted orders and the plan are stored. A duel changes one cost, and thus the part of the plan for one arm, or, if it
-reverses an estimated preference, the costs of up to K arms. Each estimated Copeland winner has a plan; each step
-computes all of these plans again, except the plan that was the cheapest before.
+Each arm that seems to be a Copeland winner has its own plan. The cheapest plan and the sorted orders are stored. A duel
+changes one cost, and thus the part of the plan for one arm. If the duel reverses an estimated preference, it changes
+the costs of up to K arms. Each step updates the plan that was the cheapest before, and computes all other plans again.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ def new_plans(n_arms: int) -> Plans:
 
 @kernel
 def record(estimates: Estimates, stale: IntVector, winner: int, loser: int) -> None:
-    """Count a duel, and mark as stale the arms whose superiors, or whose superiors' costs, change."""
+    """Count a duel, and mark as stale each arm whose row in `Superiors` changes, in its arms or their costs."""
     wins, losses = estimates.wins, estimates.losses
     before = wins[winner, loser] - wins[loser, winner]
     wins[winner, loser] += 1
@@ -104,7 +105,7 @@ def beats(wins: IntMatrix, i: int, j: int) -> bool:
 
 @kernel
 def cheapest_plan(estimates: Estimates, plans: Plans) -> int:
-    """Write the cheapest of the estimated Copeland winners' plans to ``cheapest``; return the winner of this plan."""
+    """Store the cheapest plan of all arms that seem to be Copeland winners in ``cheapest``; return its winner."""
     losses, superiors, now = estimates.losses, plans.superiors, plans.now[0]
     stale, least = superiors.stale, vector.fewest(losses)
     if now.least != least:
@@ -230,5 +231,5 @@ def plan_arm(superiors: Superiors, estimates: Estimates, plan: FloatMatrix, i: i
 
 @kernel
 def spare_superiors(losses: IntVector, wins: IntMatrix, i: int, winner: int) -> int:
-    """Return the number of superiors of i other than ``winner``, minus (L_i - L_i* + 1)."""
+    """Return how many superiors of arm i, without ``winner``, its constraint can spare; negative: no constraint."""
     return losses[winner] - 1 - (1 if beats(wins, winner, i) else 0)

@@ -1,7 +1,4 @@
-"""Policies from plain Python classes.
-
-The state of such a policy is a `Held`: an instance of the class, and the generator from which it draws.
-"""
+"""Policies that a user writes as plain Python classes. Their state, a `Held`, holds an instance of the class."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ from ltr_duel.bandits.policy import POLICIES, Policy, PolicyError
 
 
 class Held:
-    """The state of a policy from a class; each policy has its own subclass."""
+    """The state of a policy from a class: an instance, and the generator from which it draws."""
 
     name: ClassVar[str]
     methods: ClassVar[tuple[Callable[..., Any], ...]]  # functions of the user's class
@@ -28,19 +25,20 @@ class Held:
 
 
 def policy_from_class(cls: type, *, name: str = "", **about: Any) -> Policy:
-    """Register the policy that a plain Python class defines.
+    """Register a policy that is written as a plain Python class, so that it can be chosen by its name.
 
-    The class has four methods; all its random numbers come from ``rng`` itself, not from a generator made from it:
+    The class needs four methods. All its random numbers must come from ``rng`` itself, not from another generator.
 
     - ``__init__(self, n_arms, rng, ...)``. Further arguments are parameters of the policy, with numbers, texts or
       booleans as defaults. An argument ``horizon`` receives the number of comparisons.
     - ``ask(self)`` returns the two arms to compare, as integers from 0 to ``n_arms - 1``.
-    - ``tell(self, i, j, outcome)`` follows each ``ask``, with its arms. The outcome is +1 if arm i won, -1 if arm j
-      won, and 0 if i and j are the same arm.
-    - ``best(self)`` returns the arm that is the best so far. It may draw from ``rng`` (see `best_arm`): the generator
-      is reset afterwards.
+    - ``tell(self, i, j, outcome)`` is called after each ``ask``, with its two arms. The outcome is +1 if arm i won, -1
+      if arm j won, and 0 if i and j are the same arm.
+    - ``best(self)`` returns the arm that seems best so far. It may draw from ``rng`` (see `best_arm`), which is reset
+      afterwards.
 
-    The class runs as plain Python. A class in a notebook, at the prompt or in a script replaces its earlier version.
+    The class runs as plain Python. If you define a class again in a notebook, at the prompt or in a script, it replaces
+    the earlier version.
 
     Parameters
     ----------
@@ -129,7 +127,7 @@ def _update(state: Held, params: Any, t: int, first: int, second: int, outcome: 
 
 
 def _recommend(state: Held, params: Any) -> int:
-    """Return the best arm. Its random numbers are drawn again afterwards, so checkpoints do not change the choices."""
+    """Return the best arm, and reset the generator, so that a recommendation does not change later choices."""
     generator = state.rng.bit_generator
     drawn = generator.state
     arm = state.player.best()

@@ -1,9 +1,10 @@
-"""The functions of a policy that the loop calls; the class of the first argument, the state, determines the policy.
+"""The functions that a policy defines, and that the loop calls in each step.
 
-`plain_loop` is the whole simulation in plain Python. The loop in `ltr_duel.bandits.loop` takes the same steps; it is
-compiled, counts the pulls, and skips the steps for which ``idle_until`` guarantees that nothing changes. A policy that
-compares sets of arms defines `select_slate` and `update_slate` instead. The functions need no decorator: numba compiles
-them with the loop, and plain Python runs the same source. Only the helpers that they call need the decorator `kernel`.
+`plain_loop` shows the order of the calls. The loop in `ltr_duel.bandits.loop` takes the same steps, but it is compiled,
+counts the pulls, and skips the steps in which ``idle_until`` guarantees that nothing changes. If a policy compares sets
+of arms, its ``select`` and ``update`` have the parameters of `select_slate` and `update_slate`. The class of the state
+determines which policy's functions are called. The functions need no decorator, because numba compiles them with the
+loop. Helpers that they call need the decorator `kernel`.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ def select(state: Any, params: Any, t: int, rng: Generator) -> tuple[int, int]:
 def update(state: Any, params: Any, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Update the state after a duel; ``outcome`` is +1 if the arm ``first`` won, and -1 if it lost.
 
-    If both arms are the same, the oracle is not called and the outcome is 0, which carries no information. A policy
-    whose paper flips a coin in this case draws the coin from ``rng``.
+    If both arms are the same, nothing was compared, and the outcome is 0. If the paper of a policy flips a coin in this
+    case, the policy draws the coin from ``rng``.
     """
     raise TypeError("this state belongs to no registered policy")
 
@@ -54,10 +55,7 @@ def select_slate(state: Any, params: Any, t: int, slate: IntVector, rng: Generat
 
 @dispatched
 def update_slate(state: Any, params: Any, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator) -> None:
-    """Update the state. For positions a < b, ``won[a, b]`` is +1 if ``slate[a]`` beat ``slate[b]``, and -1 if it lost.
-
-    For a slate of one arm, ``won`` is not used.
-    """
+    """Update the state. For positions a < b, ``won[a, b]`` is +1 if ``slate[a]`` beat ``slate[b]``, else -1."""
     raise TypeError("this state belongs to no registered policy")
 
 
@@ -78,7 +76,7 @@ def idle_until(state: Any, params: Any, t: int) -> int:
 
 
 def pair_as_slate(kind: type) -> None:
-    """Let loops of sets run a policy of pairs: a pair is a slate of two, an arm that meets itself a slate of one."""
+    """Let loops for sets run a policy for pairs. A pair is a slate of two; an arm that meets itself, a slate of one."""
     implement(select_slate, kind, _select_pair)
     implement(update_slate, kind, _update_pair)
 
@@ -112,7 +110,7 @@ def _wrong_pair(state: Any, due: IntVector, n_arms: int, t: int, first: int, sec
 
 @kernel
 def is_outside(due: IntVector, n_arms: int, t: int, arm: int) -> bool:
-    """Return whether an arm does not exist, to which compiled code must not write; set ``due[1:3]`` for `complaint`."""
+    """Return whether an arm does not exist; if so, store the step and the arm in ``due[1:3]`` for `complaint`."""
     if 0 <= arm < n_arms:
         return False
     due[1], due[2] = t, arm
@@ -121,7 +119,7 @@ def is_outside(due: IntVector, n_arms: int, t: int, arm: int) -> bool:
 
 @kernel
 def is_outside_in(due: IntVector, n_arms: int, t: int, slate: IntVector, size: int) -> bool:
-    """Return whether a set has a wrong size or an arm that does not exist; set ``due[1:]`` for `complaint`."""
+    """Return whether a set has a wrong size or an arm that does not exist; if so, store this in ``due[1:]``."""
     if not 1 <= size <= n_arms:
         due[1], due[2], due[3] = t, size, 1
         return True

@@ -1,7 +1,8 @@
-"""A policy that is driven from outside: `ask` gives the arms to compare, `tell` takes the outcomes, early or late.
+"""A policy that your own program drives: `ask` returns the arms to compare, and `tell` takes the outcomes.
 
-A `Learner` calls the functions that a simulation calls, as plain Python. With one comparison at a time, its choices
-equal those of a simulation with the same random numbers; with many, they follow `ltr_duel.bandits.delayed`.
+A `Learner` calls the same functions as a simulation, as plain Python. If each outcome is told before the next
+comparison, its choices equal those of a simulation with the same random numbers. For outcomes that come later, it
+follows `ltr_duel.bandits.delayed`.
 """
 
 from __future__ import annotations
@@ -27,22 +28,23 @@ _MANY = 200  # from this number of comparisons on, compiled code saves more time
 
 
 class Learner:
-    """A policy with the methods ``ask`` and ``tell``.
+    """A policy that you ask for the arms to compare next, and tell the outcomes.
 
     Parameters
     ----------
     policy : str or Policy
-        For example ``"rucb:alpha=0.51"``.
+        The policy, or its name with parameters, for example ``"rucb:alpha=0.51"``.
     n_arms : int
     horizon : int
         Total number of comparisons, for a policy that needs the horizon.
     seed : int
         Seed of the policy's random numbers.
     rng, others : numpy.random.Generator, optional
-        Generators to use instead of the seed: for the policy's choices, and for further choices while one is pending.
+        Generators to use instead of the seed. ``rng`` is for the policy's own choices, and ``others`` for the choices
+        that are made while the policy waits for an outcome.
     order : array of int, shape (n_arms,), optional
-        Arm ``order[k]`` is the policy's arm k. Policies break some ties by the smaller arm number, most often in
-        ``recommend``; a random order removes any advantage of small numbers. By default arms keep their numbers.
+        Your arm ``order[k]`` is the policy's arm k. Policies break some ties by the smaller number, most often in
+        ``recommend``; a random order removes this advantage. By default, arms keep their numbers.
 
     Raises
     ------
@@ -93,7 +95,7 @@ class Learner:
         return self._t - 1
 
     def ask(self, n: int = 1) -> list[Arms]:
-        """Return the arms of the next comparisons, given the outcomes so far.
+        """Return the arms of the next ``n`` comparisons, given the outcomes so far.
 
         Parameters
         ----------
@@ -128,9 +130,10 @@ class Learner:
         Parameters
         ----------
         outcomes : iterable of (arms, signs)
-            Arms as in `ask`, with +1 or -1 for each pair of positions a < b, row by row: +1 if the arm at position a
-            won. A pair needs one sign; a single arm, or an arm that meets itself as a pair, needs none: ``()``. Signs
-            may be bytes.
+            Arms as `ask` returned them, and signs. A pair needs one sign: +1 if the first arm won, -1 if the second
+            won. A set needs one sign for each pair of positions a < b, in the order (0, 1), (0, 2), ..., (1, 2), ...:
+            +1 if the arm at position a won. A single arm, or an arm that meets itself, needs none: ``()``. Signs may be
+            bytes.
 
         Raises
         ------
@@ -172,7 +175,7 @@ class Learner:
         Raises
         ------
         InputError
-            If the policy's state is an object, as that of a policy from a class.
+            If the policy's state is an object and not arrays, as for a policy from a class.
         """
         if not isinstance(self._state, tuple):
             raise InputError(f"policy '{self._label}' has no snapshot, because its state is an object, not arrays")
@@ -195,7 +198,7 @@ class Learner:
         Parameters
         ----------
         policy : str or Policy
-            A policy with the same name, parameters and numbers version (`ltr_duel.core.digest`).
+            The policy of the snapshot, with the same parameters and the same numbers version (`ltr_duel.core.digest`).
         arrays : mapping of str to ndarray
             A `snapshot`.
 
@@ -223,7 +226,7 @@ class Learner:
     def _version(self) -> str:
         """What determines the policy's choices: its name, parameters and numbers version."""
         parameters = ", ".join(f"{name}={value}" for name, value in self._params._asdict().items())
-        return f"policy '{self._policy.name}' ({parameters or 'no parameters'}; numbers version {self._policy.numbers})"
+        return f"policy '{self._policy.name}' ({parameters or 'no parameters'}; version {self._policy.version})"
 
     def _choose(self, state: Any, t: int, rng: Generator) -> Arms:
         if self._pairs:

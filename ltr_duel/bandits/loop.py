@@ -1,7 +1,7 @@
-"""The simulation loop: up to a given step, a policy compares pairs or sets of arms.
+"""The simulation loop: in each step a policy chooses arms, an oracle compares them, and the policy learns the outcome.
 
-The loop advances time, and skips the steps for which a policy's ``idle_until`` guarantees that nothing changes. A
-recorder stores the results of the run. Simulations, `check_policy`, tests and benchmarks run this loop.
+Simulations, `check_policy`, tests and benchmarks run this loop, by the class `Run`. It skips the steps in which a
+policy's ``idle_until`` guarantees that nothing changes. A recorder stores the results.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Run:
     recorder : Recorder
         The arrays that the loop fills.
     horizon : int
-        The horizon, passed only to a policy that needs it.
+        Number of steps of the whole run; only a policy that needs the horizon receives it.
     compiled : bool
         False runs the same source as plain Python.
     plain : bool
@@ -173,9 +173,10 @@ class Run:
         elif policy.feedback == "slate":
             scratch = np.zeros(n_arms, np.int64), np.zeros((n_arms, n_arms), np.int8)
             loop, self._scratch = run_slates, (scratch,)
-        self._answers: Compilation | None = None
+        self._answers: tuple[IntVector, Compilation] | None = None
         if compiled and policy.compiled and not plain and is_separate(oracle) and isinstance(loop, jit.Kernel):
-            oracle, self._answers = by_addresses(oracle, streams, sets=loop is not run_pairs)
+            oracle, address, code = by_addresses(oracle, streams, sets=policy.feedback == "slate")
+            self._answers = address, code
         self._fixed = (self.state, params, oracle, streams, recorder)
         self._loop = loop_for(policy, loop, oracle, compiled=compiled, plain=plain)
 
@@ -183,7 +184,7 @@ class Run:
     def on_matrix(
         cls, policy: Policy, p: ArrayLike, params: Any = None, *, seed: int = 0, keep: int = 0, **options: Any
     ) -> Run:
-        """Return a run that samples outcomes from a matrix and stores the policy's path.
+        """Return a run whose outcomes are sampled from a matrix, and which stores the first choices.
 
         Parameters
         ----------
@@ -195,7 +196,7 @@ class Run:
         seed : int
             Seed of the policy's stream and of the outcomes' stream.
         keep : int
-            Number of steps of the path to store.
+            Number of steps, from the first on, whose choices are stored in `path`.
         **options
             ``horizon``, ``plain`` and ``late``, as in `Run`.
         """
@@ -220,8 +221,8 @@ class Run:
         PolicyError
             If the policy cannot be compiled, or chooses or recommends an arm that does not exist.
         """
-        if self._answers is not None and not self._fixed[2].code[0]:
-            self._fixed[2].code[0] = self._answers.address
+        if self._answers and not self._answers[0][0]:
+            self._answers[0][0] = self._answers[1].address
         args = (*self._fixed, Span(self.t + 1, stop, jump), *self._scratch)
         self.decisions += run_loop(self._policy, self._loop, args)
         label, recorder = f"policy '{self._policy.name}'", self._recorder
@@ -238,11 +239,12 @@ class Run:
         if not isinstance(self._loop, jit.Kernel):
             return []
         kinds = self._loop.types_of(*self._fixed, Span(1, 1, True), *self._scratch)
-        return [*filter(None, [self._answers]), Compilation(self._policy, self._loop, kinds)]
+        loop = Compilation(self._policy, self._loop, kinds)
+        return [self._answers[1], loop] if self._answers else [loop]
 
     @property
     def path(self) -> IntMatrix:
-        """The stored first steps of the path, see `Recorder`."""
+        """The choices of the first steps, see `Recorder`."""
         return self._recorder.path
 
     def recommend(self) -> int:

@@ -1,11 +1,11 @@
-"""Oracles: the sources of outcomes that the loop calls, including the oracle of a matrix and relabelled oracles.
+"""Oracles: what answers a duel, for example a matrix of probabilities or simulated users.
 
-An oracle is a NamedTuple of arrays with an implementation of `duel` and `multiduel`. The comparisons of a
-`separate` class are compiled once, and not as a part of each loop.
+An oracle is a NamedTuple of arrays with an implementation of `duel` and `multiduel`, which the loop calls. If its class
+is marked with `separate`, its comparisons are compiled once, and not as a part of each loop.
 
-Policies break some ties by the smaller arm number, most often ties between possible recommendations. Therefore
-simulations and experiments number the arms in a random order, so that an arm's row in the matrix does not matter: the
-policy's arm k is arm ``order[k]`` of the oracle.
+Simulations number the arms in a random order: the policy's arm k is arm ``order[k]`` of the oracle (`relabelled`).
+Policies break some ties by the smaller number, most often between possible recommendations. Without the random order,
+the row of an arm in the matrix would matter.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ implement(multiduel, MatrixOracle, _multiduel)
 
 
 class Relabelled(NamedTuple):
-    """An oracle with relabelled arms."""
+    """An oracle whose arms have other numbers for the policy."""
 
     oracle: Any
     order: IntVector  # (K,) the oracle's arm for each arm of the policy
@@ -99,9 +99,9 @@ implement(multiduel, Pairs, _pairs_multiduel)
 
 
 class SeparateOracle(NamedTuple):
-    """An oracle whose comparisons are compiled once, for all loops; they call it by its addresses.
+    """An oracle whose comparisons are compiled once for all loops, which call the code by its address.
 
-    Half of the compilation of a loop would be for simulated users, and a call takes a hundredth of a comparison's time.
+    For simulated users, this halves the time to compile a loop. A call takes a hundredth of a comparison's time.
     """
 
     code: IntVector  # (1,) address of the compiled `answer_pair`, or of `answer_slate` for loops of sets
@@ -122,19 +122,19 @@ implement(multiduel, SeparateOracle, _separate_multiduel)
 
 @kernel
 def answer_pair(words: int, first: int, second: int, streams: Streams) -> int:
-    """Return `duel` of the oracle whose words have this address."""
+    """Return `duel` of the oracle that is stored at the address ``words``."""
     return int(duel(value_at(words), first, second, streams))
 
 
 @kernel
 def answer_slate(words: int, slate: IntVector, size: int, won: SignMatrix, streams: Streams) -> int:
-    """Call `multiduel` of the oracle whose words have this address."""
+    """Call `multiduel` of the oracle that is stored at the address ``words``."""
     multiduel(value_at(words), slate, size, won, streams)
     return 0
 
 
 def separate(kind: type[Kind]) -> type[Kind]:
-    """Let loops call the compiled comparisons of a class of oracles, for comparisons that take longer than a call."""
+    """Mark a class of oracles whose comparisons are to be compiled once, because they take longer than a call."""
     kind.separate = True  # type: ignore[attr-defined]  # read by `is_separate`
     return kind
 

@@ -1,6 +1,6 @@
-"""Policies: functions that operate on a NamedTuple of arrays, and the registry of policies.
+"""What a policy consists of, and the registry that finds policies by their names.
 
-`ltr_duel.bandits.hooks` describes when the loop calls each function.
+A policy is a set of functions over a state. `ltr_duel.bandits.hooks` describes when the loop calls each function.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _COPIES = 4  # a policy that learns in turn stores the state of `init` and three
 
 
 class PolicyError(InputError):
-    """A policy breaks the contract of policies, or cannot be compiled. The message names the policy and the fault.
+    """A policy breaks a rule for policies, or cannot be compiled. The message names the policy and the fault.
 
     Examples
     --------
@@ -43,44 +43,44 @@ class Policy(components.Component):
     name, params, limits, choices, cite, where
         As in every component (`ltr_duel.core.Component`).
     state : type
-        A NamedTuple class of arrays, for this policy only, because the loop finds a policy's functions by this class.
-        Without ``compiled``, any class of objects with attributes.
+        The class of the state: a NamedTuple of arrays, or any class of objects if ``compiled`` is False. No other
+        policy may use this class, because the loop finds the functions of a policy by it.
     init : callable
-        ``init(n_arms, horizon, params) -> state``. The only function that allocates memory. ``horizon`` is 0 for a
-        policy that does not need it. A fourth parameter ``rng`` receives the generator of the policy's stream.
+        ``init(n_arms, horizon, params)`` returns the state, and is the only function that may allocate memory.
+        ``horizon`` is 0 unless the policy needs the horizon. A fourth parameter ``rng`` receives the generator for
+        random numbers.
     select, update, recommend, idle_until : callable
         See `ltr_duel.bandits.hooks`; ``idle_until`` is optional. A policy whose ``select`` takes a ``slate`` compares
         sets of arms.
     assumes, regret : str
         The assumptions of the paper's guarantee, and the guarantee for the regret.
     made_for : str
-        The kind of regret that the algorithm minimises; other kinds may grow linearly.
+        The kind of regret that the algorithm minimises, by default the average regret. Other kinds may grow linearly.
     identifies : str
-        For a policy that stops, that is, plays one arm from some step on: what this arm is. Before this step, each
-        step compares a pair, and the loop skips none.
+        For a policy that at some step stops to compare, and from then on plays a single arm: what this arm is. Before
+        it stops, the policy compares a pair in each step, and the loop skips no step.
     cost : str
         The cost of one step as a function of K, the number of arms.
     needs_horizon : bool
         Whether the algorithm requires the horizon. A run of such a policy is valid only for its own horizon.
     counts_ties : bool
-        Whether a slate policy counts a tied pair (``won[a, b]`` is 0) as half a win for both arms. Other policies
-        require ties to be broken by a coin.
+        Whether a slate policy counts a tied pair (``won[a, b]`` is 0) as half a win for both arms. For other policies,
+        a coin breaks ties.
     deterministic : bool
         Whether the choices depend only on the outcomes, not on random numbers of the policy.
     any_order : bool
-        Whether outcomes may arrive late and in any order: `update` only counts outcomes, and uses nothing that `select`
-        stored. `select` may use data that its earlier calls stored, such as the number of choices, but must allow for
-        outcomes that have not arrived. If true, the loop passes all outcomes of a batch to `update`, see
-        `ltr_duel.bandits.delayed`.
+        Whether outcomes may arrive late and in any order. Then `update` must only count outcomes, and use nothing that
+        `select` stored. `select` may use what its earlier calls stored, such as the number of choices, although some of
+        their outcomes have not arrived. See `ltr_duel.bandits.delayed`.
     adaptive : bool
         Whether choices depend on outcomes; logs of adaptive policies require special estimates and intervals.
     compiled : bool
-        False for functions that numba cannot compile; the loop then runs as plain Python, some 500 times slower.
+        Whether numba compiles the functions. If False, the loop runs as plain Python, some 500 times slower.
     for_sets : str
-        Name of the policy that replaces this policy if sets of arms can be compared.
-    numbers : int
-        Version number, raised when a given seed and given outcomes lead to other choices than before (see
-        `ltr_duel.core.digest`).
+        Name of the policy that is used instead of this policy if sets of arms can be compared.
+    version : int
+        Version of the policy's results. It is raised when the same seed and the same outcomes lead to other choices
+        than before (see `ltr_duel.core.digest`).
 
     Examples
     --------
@@ -108,7 +108,7 @@ class Policy(components.Component):
     adaptive: bool = True
     compiled: bool = True
     for_sets: str = ""
-    numbers: int = 1
+    version: int = 1
 
     @functools.cached_property
     def feedback(self) -> Literal["duel", "slate"]:
@@ -147,7 +147,7 @@ class Policy(components.Component):
 
 
 def suited(given: components.Configured[Policy], *, to_sets: bool) -> components.Configured[Policy]:
-    """Return the policy or, with ``to_sets``, its replacement for sets (``for_sets``) under the same label."""
+    """Return the policy; with ``to_sets``, its replacement for sets (``for_sets``), under the same label."""
     if not to_sets or not given.component.for_sets:
         return given
     other = POLICIES.configure(given.component.for_sets)
@@ -157,9 +157,9 @@ def suited(given: components.Configured[Policy], *, to_sets: bool) -> components
 def require_room(
     policy: Policy, params: Any, n_arms: int, *, horizon: int = 0, in_turn: bool = False, runs: int = 1
 ) -> None:
-    """Raise `InputError` unless there is memory for ``runs`` concurrent runs, whose states grow at most with K^2.
+    """Raise `InputError` if there is not enough memory for ``runs`` runs at once.
 
-    The size of a state that is an object is unknown.
+    The size of a state is estimated from a state for few arms; it grows at most with K^2. Objects are not checked.
     """
     if n_arms <= _FEW or not issubclass(policy.state, tuple):
         return
@@ -219,22 +219,22 @@ def marked(label: str) -> str:
     return f"{label} ({', '.join(remarks)})" if remarks else label
 
 
-def register(page: str, *, name: str = "", prefix: str = "", **given: Any) -> Policy:
-    """Register the policy that a module defines, under a name.
+def register(module: str, *, name: str = "", prefix: str = "", **facts: Any) -> Policy:
+    """Register the policy that a module defines, so that it can be chosen by its name.
 
     The parts are found by their names in the module: ``Params``, ``State``, ``init``, ``select``, ``update``,
     ``recommend`` and the optional ``idle_until``.
 
     Parameters
     ----------
-    page : str
+    module : str
         The name of the module, usually ``__name__``.
     name : str
         The name that users type; by default the name of the file.
     prefix : str
         For a module of several policies: ``"pac"`` selects ``PacState`` and ``pac_init`` if they exist, and otherwise
         ``State`` and ``init``.
-    **given
+    **facts
         The other parameters of `Policy`: ``assumes``, ``regret``, ``cost``, ``cite``, ``where``, ``limits`` ... A part
         that is passed here, for example a function of another module, is not looked up.
 
@@ -253,16 +253,16 @@ def register(page: str, *, name: str = "", prefix: str = "", **given: Any) -> Po
     'ltr_duel.bandits.policies.rucb'
     >>> POLICIES.remove("copy")
     """
-    defined = vars(importlib.import_module(page))
+    defined = vars(importlib.import_module(module))
     name = name or Path(defined.get("__file__", "")).stem
     if not name:
         raise PolicyError("a policy that is not defined in a file needs a name: register(__name__, name=...)")
     parts: dict[str, Any] = {"params": NoParams}
     for kind in ("Params", "State", "init", "select", "update", "recommend", "idle_until"):
         own = f"{prefix.capitalize()}{kind}" if kind[0].isupper() else f"{prefix}_{kind}"
-        part = given.get(kind.lower()) or (prefix and defined.get(own)) or defined.get(kind)
+        part = facts.get(kind.lower()) or (prefix and defined.get(own)) or defined.get(kind)
         if part is not None:
             parts[kind.lower()] = part
         elif kind not in ("Params", "idle_until"):
-            raise PolicyError(f"policy '{name}': there is no '{kind}' in {defined.get('__file__', page)}")
-    return POLICIES.add(Policy(name=name, **(parts | given)))
+            raise PolicyError(f"policy '{name}': there is no '{kind}' in {defined.get('__file__', module)}")
+    return POLICIES.add(Policy(name=name, **(parts | facts)))

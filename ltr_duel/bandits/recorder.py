@@ -1,7 +1,7 @@
-"""The records of a run: pulls at checkpoints, from which every regret can be derived, and the first choices.
+"""What a run records: the pulls of each arm at checkpoints, and the choices of the first steps, called the *path*.
 
-One recorder stores both, so that a policy's loop is compiled only once. The *path* contains the first choices; its
-length is 0 if it is not needed. If no pulls are needed, there are no checkpoints.
+Every kind of regret can be computed from the pulls. One recorder stores both, so that a policy's loop is compiled only
+once. Either part may be empty: there are then no checkpoints, or the path has the length 0.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def add_slate(recorder: Recorder, slate: IntVector, size: int, steps: int) -> No
 
 @kernel
 def pairs_of(slate: IntVector, size: int) -> int:
-    """Return the number of pairs of positions with different arms, which follows from the size if the arms ascend."""
+    """Return the number of pairs of positions with different arms; if the arms ascend, it follows from the size."""
     last, count = 1, 0
     while last < size and slate[last] > slate[last - 1]:
         last += 1

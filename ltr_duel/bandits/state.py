@@ -1,8 +1,8 @@
-"""The components of a policy's state: arrays, NamedTuples of arrays, and registers; and copies of states.
+"""The state of a policy: what it may contain, and how it is copied.
 
-Registers are the single numbers that a policy counts or stores: the named fields of a numpy record array of one
-element, which compiled code and plain Python read and write in the same way. The state of a policy that runs as plain
-Python may also be any object with attributes.
+A state is a NamedTuple of arrays, of further NamedTuples, and of registers. *Registers* are single numbers that a
+policy counts or stores: the named fields of a numpy record array of one element, which compiled code and plain Python
+read and write in the same way. If a policy runs as plain Python, its state may be any object with attributes.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def arrays_in(state: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def in_one_piece(state: Any) -> tuple[Any, NDArray[np.uint64]]:
-    """Return a copy of a state, with all arrays in one buffer, and this buffer; copying the buffer copies the state."""
+    """Return a copy of a state whose arrays share one buffer, and this buffer; copying the buffer copies the state."""
     sizes = [-(-array.nbytes // 64) * 8 for _, array in arrays_in(state)]
     memory = np.zeros(sum(sizes), np.uint64)
     pieces = iter(np.split(memory, np.cumsum(sizes)[:-1]))
@@ -91,7 +91,7 @@ def in_one_piece(state: Any) -> tuple[Any, NDArray[np.uint64]]:
 
 
 class Attributes:
-    """The attributes of a state that is an object, copied like the words of a state of arrays.
+    """The attributes of a state that is an object. Assignment to ``[:]`` copies them, as it copies a buffer of arrays.
 
     A copy draws from ``others`` in place of ``rng``, so that its choices are independent of those of the state.
     """
@@ -106,12 +106,12 @@ class Attributes:
 
 
 class Copies(NamedTuple):
-    """The memory for learning in turn (see `ltr_duel.bandits.delayed`): words of arrays, or `Attributes`."""
+    """The memory for learning in turn (see `ltr_duel.bandits.delayed`): buffers of arrays, or `Attributes`."""
 
-    words: Any  # the memory of the policy's state
-    before: Any  # a copy of this memory before the pending choice
+    words: Any  # the buffer of the policy's state
+    before: Any  # a copy of this buffer before the pending choice
     shadow: Any  # a copy of the state, which chooses while a choice is pending
-    shadow_words: Any  # its memory
+    shadow_words: Any  # the buffer of the shadow
 
 
 def with_copies(state: Any, rng: Generator, others: Generator, *, in_turn: bool) -> tuple[Any, Copies]:

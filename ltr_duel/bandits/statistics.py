@@ -1,9 +1,9 @@
-"""Wins of pairs of arms, and the steps at which confidence bounds cross one half.
+"""Counts of wins, and the step at which the confidence bound of a pair crosses one half.
 
-Arm i has won w_ij of its n = w_ij + w_ji comparisons with arm j. Let D = n - 2 w_ij. The optimistic bound
-``u_ij = w_ij/n + sqrt(alpha ln t / n)`` is at least 1/2 exactly when ``alpha ln t >= D^2 / (4 n)`` or D <= 0. This
-limit, 0 if D <= 0 or n = 0, is the *crossing* of i against j. It changes only when the pair is compared, so the K x K
-matrix of bounds need not be recomputed in each step.
+Arm i has won w_ij of its n = w_ij + w_ji comparisons with arm j. The upper confidence bound of its win rate is u_ij =
+w_ij/n + sqrt(alpha ln t / n). With D = n - 2 w_ij, the bound is at least 1/2 exactly if D <= 0 or alpha ln t >= D^2 /
+(4 n). The number D^2 / (4 n), or 0 if D <= 0 or n = 0, is called the *crossing* of i against j. Policies store the
+crossings, which change only when the pair meets, and need not compute K x K bounds in each step.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, inlined, kernel, 
 
 @inlined
 def best_arm(values: FloatVector, rng: Generator) -> int:
-    """Return the arm with the largest value; equal arms are equally likely. For kernels and for plain Python.
+    """Return the arm with the largest value, a random one if several are largest. For kernels and plain Python.
 
     Parameters
     ----------
@@ -84,7 +84,8 @@ def record_bound(wins: IntMatrix, rate: FloatMatrix, width: FloatMatrix, one: in
 def bound_rows(n_arms: int, prior_wins: int) -> tuple[IntMatrix, FloatMatrix, FloatMatrix, FloatMatrix]:
     """Return initial wins, rate, width and crossings; each arm starts with ``prior_wins`` wins against every other.
 
-    Without prior wins, an unplayed pair has the bound 2 (1 + 1, as x/0 is defined as 1); an arm against itself has 1/2.
+    Without prior wins, a pair that has not met has the bound 2, because x/0 counts as 1 in both of its terms. The bound
+    of an arm against itself is 1/2.
     """
     block = np.zeros((4, n_arms, n_arms))  # one array: from 4 MiB, numpy uses huge pages (fewer TLB misses)
     wins, rate, width, crossings = block[0].view(np.int64), block[1], block[2], block[3]
@@ -98,10 +99,7 @@ def bound_rows(n_arms: int, prior_wins: int) -> tuple[IntMatrix, FloatMatrix, Fl
 
 @kernel
 def most_victorious(wins: IntMatrix) -> int:
-    """Return the arm with the most victories (see `victories`); ties are broken by the lowest number.
-
-    The tie rule favours no arm, because arms are numbered at random in each run, see `ltr_duel.bandits.oracle`.
-    """
+    """Return the arm with the most victories (see `victories`); ties are broken by the lowest number."""
     best, most = 0, -1
     for i in range(wins.shape[0]):
         beaten = victories(wins, i)

@@ -1,18 +1,20 @@
-"""Thompson sampling with few Beta draws: pairwise posteriors, and the largest of many samples.
+"""Thompson sampling with few draws from Beta distributions, which are slow.
 
-**Posteriors.** With a uniform prior for theta_ij = Pr(arm i beats arm j), ``theta_ij ~ Beta(a + 1, b + 1)`` after ``a``
-wins and ``b`` losses of arm i. For the question whether a sample of theta_ij exceeds a level x, a coin with probability
-Pr(theta_ij > x) has the same distribution. Let ``m(a, b) = C(a + b, a) x^a (1 - x)^b``. A win adds one term,
+Thompson sampling draws one sample for each arm from its posterior, and takes the arm with the largest sample. Here
+coins decide which few samples need to be drawn. The chosen arm has the same distribution as if all K were drawn.
+
+**Posteriors.** Let theta_ij be the probability that arm i beats arm j, with a uniform prior. After ``a`` wins and ``b``
+losses of arm i, its posterior is Beta(a + 1, b + 1). A coin with probability Pr(theta_ij > x) decides whether a sample
+exceeds a level x. With ``m(a, b) = C(a + b, a) x^a (1 - x)^b``, a win changes this probability by
 
     Pr(Beta(a + 2, b + 1) > x) - Pr(Beta(a + 1, b + 1) > x) = m(a + 1, b) (1 - x),
 
-and a loss ``- m(a, b + 1) x``. ``log_mass`` stores ln m for x = 1/2, because m would underflow.
+and a loss by ``- m(a, b + 1) x``. ``log_mass`` stores ln m for x = 1/2, because m itself would underflow.
 
-**Levels.** Coins decide which of a row's K samples are above the row's level. If there is exactly one, it is the
-largest, and no sample is drawn. If there are several, only these are drawn, conditional on being above; if there is
-none, all are drawn, conditional on being below. For every level, the chosen arm has the same distribution as if all K
-samples were drawn. Draws use up the row's ``patience``; then the posteriors give a new level, which depends only on
-earlier steps, never on the samples of the current step.
+**Levels.** Each row of K arms has a level. Coins decide which of its samples are above the level. If exactly one is
+above, it is the largest, and no sample is drawn. If several are above, only these are drawn, given that they are above.
+If none is above, all are drawn, given that they are below. Draws use up the ``patience`` of a row. A new level is then
+computed from the posteriors; it depends only on earlier steps, never on samples of the current step.
 
 Functions that run for nanoseconds are `inlined`: a call passes the eighty numbers that describe the arrays of a row.
 """
@@ -73,7 +75,7 @@ def draw_above(level: float, a: int, b: int, log_mass: float, rng: Generator) ->
 
 
 class Levels(NamedTuple):
-    """R rows of K posteriors, and scratch memory for one row. The policy stores wins and losses."""
+    """R rows of K posteriors, and scratch memory for one row. The policy itself stores wins and losses."""
 
     level: FloatVector  # (R,) initially 1/2
     chance: FloatMatrix  # (R, K) Pr(theta > level)
@@ -129,7 +131,7 @@ def record_samples(
 ) -> float:
     """Update an arm of a row, which had ``a`` wins and ``b`` losses, after several duels.
 
-    Return by how much C(a + b, a) / 2^(a + b) was multiplied. Wins and losses alternate, so that it stays near 1.
+    Return the factor by which C(a + b, a) / 2^(a + b) changed. Wins and losses alternate, so that it stays near 1.
     """
     level, ratio = levels.level[row], 1.0
     mass = exp(log_mass + a * log(2.0 * level) + b * log(2.0 - 2.0 * level))
@@ -253,7 +255,7 @@ def set_level(levels: Levels, row: int, count: int, known: Posteriors, least: fl
 def fitting_level(mean: FloatVector, scale: FloatVector, least: float) -> float:
     """Return a level that balances the expected costs of two cases: several samples above the level, and none.
 
-    An approximation suffices: samples have normal distributions, with the tail formula 7.1.27 of Abramowitz and Stegun.
+    An approximation suffices: samples count as normal, and their tails are formula 7.1.27 of Abramowitz and Stegun.
     """
     low, high = least, least
     for n in range(mean.shape[0]):

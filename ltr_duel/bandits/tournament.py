@@ -1,13 +1,13 @@
-"""Many Bernoulli samples, *coins*, at once, and a tournament among some arms that is sampled by coins.
+"""Flip many biased coins at once, and find the arm with the most wins in a tournament of such coins.
 
-Two draws from the policy's generator seed a counter-based generator; each of its 64-bit numbers gives four
-*words* of 16 bits, one for each coin. For a coin with probability p, let ``bits = floor(2^16 p)``. A smaller word wins,
-a larger word loses. If the word equals ``bits``, a further draw wins with probability ``2^16 p - bits``. Each coin
-therefore wins with probability exactly p, and one coin in 65,536 needs the further draw.
+A coin wins with a given probability p. Two draws from the policy's generator seed a counter-based generator, and each
+of its 64-bit numbers gives four *words* of 16 bits, one for each coin. Let ``bits = floor(2^16 p)``. A coin wins if its
+word is below ``bits``, and loses if the word is above. If the word equals ``bits``, which happens to one coin in
+65,536, a further draw wins with probability ``2^16 p - bits``. Each coin therefore wins with probability exactly p.
 
-In a tournament, the row of an arm consists of one coin against every other arm, with the probability in `thompson`. The
-losses of each arm are counted. An arm cannot have the most wins if it already has more losses than an arm that has met
-all others, so its row is skipped. Most rows are skipped if the arm sampled first, the favourite, wins.
+In a tournament, each arm has a row of coins, one against every other arm, with the probabilities in `thompson`. The
+losses of each arm are counted. If an arm has more losses than an arm that has met all others, it cannot have the most
+wins, and its row is skipped. Most rows are skipped if the arm that is sampled first, the favourite, wins.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def toss_block(coins: Coins, seed: np.uint64, drawn: int, at: int, mask: int, rn
 
 @kernel
 def toss_equal(coins: Coins, at: int, equal: int, rng: Generator) -> int:
-    """Return which coins of the mask ``equal`` win: their words equal their bits, so one more draw per coin decides."""
+    """Return which coins of the mask ``equal`` win. Their words equal their bits, so one more draw decides each."""
     wins = 0
     while equal != 0:
         k = trailing_zeros(np.uint64(equal))
@@ -129,7 +129,7 @@ def new_tournament(n_arms: int, players: int) -> Tournament:
 
 @kernel
 def seat(bits: BitsMatrix, place: IntVector, prefer: FloatMatrix, arms: IntVector) -> None:
-    """Assign seats to ``arms``, in this order, and set their bits against each other."""
+    """Give ``arms`` seats, in this order, and set the bits of their coins against each other."""
     for seat_of in range(arms.shape[0]):
         place[arms[seat_of]] = seat_of
         for i in arms:
@@ -187,7 +187,7 @@ def open_tournament(tournament: Tournament, n_arms: int) -> None:
 
 @inlined
 def toss_arm(tournament: Tournament, coins: Coins, i: int, seed: np.uint64, rng: Generator) -> None:
-    """Sample seat i's duels against all seats that it has not met."""
+    """Flip the coins of the arm in seat i against all arms that it has not met."""
     lost, unmet = tournament.lost, tournament.unmet
     unmet[i // BLOCK] &= ~(1 << i % BLOCK)
     losses, drawn = 0, i * (lost.shape[0] // 4)

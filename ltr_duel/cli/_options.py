@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial, wraps
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 import click
 
 from ltr_duel import bandits, core, interleaving, logs
-from ltr_duel.cli._words import click_model_names, flag, method_names, policy_names
+from ltr_duel.cli._words import click_model_names, declared_names, flag, method_names, policy_names
 from ltr_duel.core import InputError, files
 
 option = partial(click.option, show_default=True)
@@ -94,6 +95,16 @@ def _load_checked(ctx: click.Context, param: click.Parameter, paths: tuple[Path,
     check_plugins(_load(ctx, param, paths))
 
 
+def _declared(ctx: click.Context, param: click.Parameter, labels: tuple[str, ...]) -> tuple[str, ...]:
+    """Refuse unknown policies. Until the registry is loaded, with the compiler, the sources declare all names."""
+    if "ltr_duel.bandits.policy" not in sys.modules:
+        names = declared_names("bandits/policies")
+        for name in ("".join(label.partition(":")[0].split()) for label in labels):
+            if name not in names:
+                raise core.components.unknown_component("policy", name, names)
+    return labels
+
+
 _plugin = partial(
     click.option, "--plugin", multiple=True, type=PATH, is_eager=True,
     help="A Python file that defines policies, comparison methods or click models; may be repeated.",
@@ -108,7 +119,7 @@ batch = option("--batch", type=COUNT, default=1, help="Comparisons that a policy
 clicks = option("--clicks", default="navigational", shell_complete=click_model_names, help="Click model.")
 method = option("--method", default="probabilistic", shell_complete=method_names, help="Method of comparing rankers.")
 policy = partial(
-    option, "--policy", "policies", multiple=True, shell_complete=policy_names,
+    option, "--policy", "policies", multiple=True, shell_complete=policy_names, callback=_declared,
     help="A policy, with optional parameters (rucb:alpha=0.51); may be repeated.",
 )  # fmt: skip
 horizon = option("--horizon", type=COUNT, default=1_000_000, help="Steps in each run.")

@@ -41,7 +41,7 @@ def command(
 ) -> None:  # fmt: skip
     """Plan how many impressions show the better ranker: with one look at the end, and with looks at any time.
 
-    With more than two rankers, the plan is for one that is ahead of each of the others by the effect. How much outcomes
+    With more than two rankers, this is for one that is ahead of each of the others by the effect. How much outcomes
     vary is taken from a LOG, or from simulated users of a corpus (--users), or assumed (only --effect).
     """
     if log.is_given and users is not None:
@@ -55,7 +55,7 @@ def command(
         pairs, rankers, basis = logs.pairs_in_matrix(matrix), len(matrix), f"simulated users ({clicks}), {_METHOD}"
     elif log.is_given:
         if len(logs.single_outcomes([outcome])) > 1:
-            raise InputError(f"--outcome {outcome}: no plan for a ratio; give one of its two outcomes")
+            raise InputError(f"--outcome {outcome}: not for a ratio; give one of its two outcomes")
         comparison = logs.compare_log(log.open(outcome, skip_bad=skip_bad), looks=False)
         pairs, rankers = logs.pairs_in_log(comparison), len(comparison.names)
         basis = f"{comparison.impressions:,} impressions of {comparison.provenance['log']}"
@@ -67,20 +67,20 @@ def command(
     own = round(abs(chosen.effect), 4)
     usual = sorted(effect for effect in {*_EFFECTS, own} if 1e-3 <= effect <= chosen.largest)
     wanted = list(effects) or usual or [chosen.largest]
-    plans = logs.plan_impressions(
+    sizes = logs.required_impressions(
         chosen, wanted, confidence=confidence, tests=rankers * (rankers - 1) // 2,
         power=1 - (1 - power) / (rankers - 1),  # of each pair of the winner, so that all are found (union bound)
     )  # fmt: skip
-    plan = plans[wanted.index(own)] if own in wanted else plans[-1]
+    size = sizes[wanted.index(own)] if own in wanted else sizes[-1]
     goal = "which of two rankers is better" if rankers == 2 else f"one ranker ahead of {rankers - 1} others"
     ahead, behind = (chosen.first, chosen.second)[:: 1 if chosen.effect >= 0 else -1]
     leads = f"{ahead} is ahead of {behind} by {own:.4f} (shrunk towards 0)"
     print_answer(
-        f"{_number(plan, plan.fixed)} impressions with one look at the end, or {_number(plan, plan.sequential)} with"
-        f" looks at any time, show {goal}, if the mean outcome is {plan.effect:.4g}, {errors_in}.",
+        f"{_number(size, size.fixed)} impressions with one look at the end, or {_number(size, size.sequential)} with"
+        f" looks at any time, show {goal}, if the mean outcome is {size.effect:.4g}, {errors_in}.",
         f"According to {basis}, {leads if own else 'no ranker is clearly ahead (the estimate shrinks to 0)'}.",
         [
-            *["there are too few users or queries for a close number"] * plan.few_users,
+            *["there are too few users or queries for a close number"] * size.few_users,
             *notes,
             f"outcomes have a mean square of {chosen.square:.4f}"
             + f"; clustering multiplies the variance by {chosen.design:.3f}, because a user or query has about"
@@ -88,7 +88,7 @@ def command(
         ],
     )
     if is_set("explain") or len(effects) > 1:
-        _print_table([("", plan) for plan in plans])
+        _print_table([("", size) for size in sizes])
 
 
 def _print_assumed(effects: Sequence[float], **settings: Any) -> None:
@@ -96,8 +96,8 @@ def _print_assumed(effects: Sequence[float], **settings: Any) -> None:
     rows = []
     for decided in _DECIDED:
         if possible := [effect for effect in effects if effect <= decided]:
-            plans = logs.plan_impressions(logs.PairVariance("a", "b", 0.0, decided), possible, **settings)
-            rows += [(f"{decided:.0%}", plan) for plan in plans]
+            sizes = logs.required_impressions(logs.PairVariance("a", "b", 0.0, decided), possible, **settings)
+            rows += [(f"{decided:.0%}", size) for size in sizes]
     if not rows:
         raise InputError("give a LOG, or --users with a corpus, or an --effect, a mean outcome above 0 and at most 1")
     click.echo("Impressions that show which of two rankers is better, by the share that is decided (not tied).")
@@ -105,19 +105,19 @@ def _print_assumed(effects: Sequence[float], **settings: Any) -> None:
     _print_table(rows)
 
 
-def _number(plan: logs.ImpressionPlan, impressions: float) -> str:
-    at_least = "at least " * plan.few_users
+def _number(size: logs.SampleSize, impressions: float) -> str:
+    at_least = "at least " * size.few_users
     return "too many" if math.isinf(impressions) else f"{at_least}{math.ceil(impressions - 1e-6):,}"
 
 
-def _print_table(rows: Sequence[tuple[str, logs.ImpressionPlan]]) -> None:
+def _print_table(rows: Sequence[tuple[str, logs.SampleSize]]) -> None:
     """Print a row for each plan, with the share of decided impressions if it is assumed."""
     import pandas as pd
 
     columns = {
         "decided": [decided for decided, _ in rows],
-        "effect": [f"{plan.effect:.4g}" for _, plan in rows],
-        "one look": [_number(plan, plan.fixed) for _, plan in rows],
-        "looks at any time": [_number(plan, plan.sequential) for _, plan in rows],
+        "effect": [f"{size.effect:.4g}" for _, size in rows],
+        "one look": [_number(size, size.fixed) for _, size in rows],
+        "looks at any time": [_number(size, size.sequential) for _, size in rows],
     }
     print_table(pd.DataFrame({name: cells for name, cells in columns.items() if any(cells)}))

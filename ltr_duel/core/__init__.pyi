@@ -93,7 +93,7 @@ from .components import Component as Component
 from .components import Configured as Configured
 from .components import NoParams as NoParams
 from .components import Registry as Registry
-from .components import page_parts as page_parts
+from .components import module_parts as module_parts
 from .digest import digest_of as digest_of
 from .digest import numbered as numbered
 from .digest import sha256_file as sha256_file

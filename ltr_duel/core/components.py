@@ -160,8 +160,7 @@ class Registry(Generic[Item]):
     def __getitem__(self, name: str) -> Item:
         """Return the component called ``name``; an unknown name raises `InputError` with the valid names."""
         if name not in self:
-            own = f"for a custom {self.kind}, use --plugin FILE (in Python: load_plugin)"
-            raise errors.unknown_name(self.kind, name, self.names(), otherwise=own)
+            raise unknown_component(self.kind, name, self.names())
         return self._items[name]
 
     def get(self, name: str) -> Item | None:
@@ -247,7 +246,13 @@ class Registry(Generic[Item]):
 REGISTRIES: list[Registry[Any]] = []
 
 
-def page_parts(page: str, names: Iterable[str]) -> dict[str, Any]:
+def unknown_component(kind: str, name: str, names: Iterable[str]) -> InputError:
+    """Return the error for a name that no component has."""
+    own = f"for a custom {kind}, use --plugin FILE (in Python: load_plugin)"
+    return errors.unknown_name(kind, name, names, otherwise=own)
+
+
+def module_parts(module: str, names: Iterable[str]) -> dict[str, Any]:
     """Return a module's definitions of the given names, and the stem of its file name under the key ``name``."""
-    defined = vars(sys.modules[page])
+    defined = vars(sys.modules[module])
     return {"name": Path(defined.get("__file__", "")).stem} | {name: defined[name] for name in names if name in defined}

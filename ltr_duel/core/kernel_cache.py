@@ -71,11 +71,12 @@ def kernel_digest(modules: frozenset[str], compiler: str) -> str:
     """Return a digest of the compiler's settings and of the sources that kernels of these modules depend on.
 
     These are the files of all floors up to the highest floor of the modules, and those of all policies if one of the
-    modules is a policy.
+    modules is a policy. The names of the modules are included, because numba keeps one index of the types of a
+    function for a folder, and reading the types imports the modules of all policies in it.
     """
     highest = max(FLOORS.index(module.split(".")[1]) for module in modules)
     policies = [_POLICIES] * any(module.startswith("ltr_duel.bandits.policies.") for module in modules)
-    parts = [compiler, *map(_floor_digest, [*FLOORS[: highest + 1], *policies])]
+    parts = [compiler, *sorted(modules), *map(_floor_digest, [*FLOORS[: highest + 1], *policies])]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 

@@ -1,8 +1,8 @@
-"""Experiments: a TOML file describes the runs, a folder stores their results, and existing results are reused.
+"""Run policies on problems many times: a TOML file describes the runs, and a folder keeps their results.
+
+A run whose result is already in the folder is not repeated.
 
 spec.toml -> Spec -> problems (matrices, rankings) -> Schedule -> tasks -> workers -> Store -> StudyResults
-
-The package does not depend on how policies and comparison methods work.
 """
 
 import lazy_loader

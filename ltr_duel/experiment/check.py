@@ -1,4 +1,4 @@
-"""Repeat finished runs, and compare their counts with the stored ones."""
+"""Repeat finished runs, and check that their results are the same as the stored ones."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from ltr_duel.experiment.worker import execute
 
 
 def check_runs(schedule: Schedule, folder: str | Path, count: int, backend: Backend) -> tuple[int, list[str]]:
-    """Repeat ``count`` random finished runs; return how many there were, and a sentence for each with other counts.
+    """Repeat ``count`` finished runs, chosen at random, and compare their results with the stored ones.
 
-    Raises `InputError` if the folder contains no results, or a repeated run fails.
+    Returns the number of repeated runs, and a sentence for each run whose results differ.
+
+    Raises `InputError` if the folder contains no results, or if a repeated run fails.
     """
     store, count = Store(folder), errors.require_whole("the number of runs", count, 1)
     store.require()

@@ -1,4 +1,4 @@
-"""The works to cite in a paper about a study."""
+"""List the works that a paper about a study should cite."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ltr_duel.interleaving import METHODS
 
 
 def study_bibtex(results: StudyResults) -> str:
-    """Return the works to cite as BibTeX, each once, after a comment for each component without a known reference."""
+    """Return the works to cite, in BibTeX; comments name the components that have no known reference."""
     entries, unknown = dict[str, None](), dict[str, None]()
     for kind, name, component in _components(results):
         if component is None or not component.sources:
@@ -28,7 +28,7 @@ def study_bibtex(results: StudyResults) -> str:
 
 
 def _components(results: StudyResults) -> Iterator[tuple[str, str, components.Component | None]]:
-    """Yield the policies, methods, click models and corpora of a study; None for an unregistered component."""
+    """Yield kind, name and component of everything that a study uses; an unregistered component is None."""
     registries: dict[str, components.Registry[Any]] = {"method": METHODS, "clicks": CLICK_MODELS}
     for label in results.policies:
         yield "policy", label, named_policy(label)

@@ -1,8 +1,8 @@
-"""Claims on blocks of runs, so that several processes can share a store.
+"""Claims on blocks of runs, with which several processes share the runs of a store.
 
-A claim is a file that a process creates before it executes a block, and renews while it does. It is void if its process
-has ended on this machine, or has not renewed it for some minutes. If two processes execute a run after all, they store
-the same counts.
+Before a process executes a block of runs, it creates a file, the claim, so that no other process begins this block. A
+claim is void if its process on this machine has ended, or if a process on another machine has not renewed it for five
+minutes. If two processes execute the same run after all, they store the same result.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SILENT = 300.0  # seconds without a renewal after which a claim from another ma
 
 
 class Claims:
-    """The claims of this process while it executes a study; ``facts`` are those of ``ltr-duel status``."""
+    """The claims of this process while it executes a study. ``ltr-duel status`` prints the ``facts``."""
 
     def __init__(self, store: Store, facts: dict[str, Any]) -> None:
         self._store, self._renewed = store, time.monotonic()
@@ -30,7 +30,7 @@ class Claims:
         self._left: dict[Path, int] = {}  # runs of each claimed block that are still to do
 
     def __enter__(self) -> Self:
-        for path in self._store.claims.iterdir():  # of processes that were killed
+        for path in self._store.claims.iterdir():  # removes the claims of killed processes
             self._remove_if_void(path)
         return self
 
@@ -39,7 +39,10 @@ class Claims:
             path.unlink(missing_ok=True)
 
     def take(self, block: str, runs: int) -> bool:
-        """Claim a block of runs; return False if another process has claimed it. Raises `StoppedError` if it cannot."""
+        """Claim a block of runs. Return False if another process has claimed the block.
+
+        Raises `StoppedError` if the claim cannot be written.
+        """
         path = self._store.claims / block
         if path.exists() and not self._remove_if_void(path):
             return False
@@ -54,7 +57,7 @@ class Claims:
         return True
 
     def finish(self, block: str, runs: int) -> None:
-        """Count finished runs of a block, which is released after its last run."""
+        """Count finished runs of a block, and release the block after its last run."""
         path = self._store.claims / block
         self._left[path] -= runs
         if self._left[path] <= 0:
@@ -62,11 +65,11 @@ class Claims:
             path.unlink(missing_ok=True)
 
     def renew(self) -> None:
-        """Renew all claims, if it is time."""
+        """Renew all claims if the last renewal was more than half a minute ago."""
         if time.monotonic() - self._renewed > _BEAT:
             self._renewed = time.monotonic()
             for path in self._left:
-                with suppress(FileNotFoundError):  # another process regarded it as void
+                with suppress(FileNotFoundError):  # another process has removed this claim as void
                     os.utime(path)
 
     def _remove_if_void(self, path: Path) -> bool:
@@ -77,13 +80,13 @@ class Claims:
 
 
 def live_claims(store: Store) -> list[dict[str, Any]]:
-    """Return the facts about each claim that is not void."""
+    """Return the content of each claim that is not void."""
     paths = store.claims.iterdir() if store.claims.is_dir() else ()
     return [claim for path in paths if (claim := _holder(path))]
 
 
 def _holder(path: Path) -> dict[str, Any] | None:
-    """Return the facts about a claim, empty if it is still being written; None if it is void."""
+    """Return the content of a claim, or None if the claim is void. The content is {} while it is being written."""
     try:
         fresh = time.time() - path.stat().st_mtime < _SILENT
         claim: dict[str, Any] = json.loads(path.read_bytes())

@@ -1,4 +1,4 @@
-"""Estimate the cost of an experiment from a short trial of each policy on each problem."""
+"""Estimate how long an experiment takes, from a short trial of each policy on each problem."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from ltr_duel.experiment.schedule import Schedule, Shard
 from ltr_duel.experiment.store import Group, Store
 from ltr_duel.simulation import RunKey, arm_ranks, checkpoints, run_once
 
-_LONG_ENOUGH = 0.1  # smallest duration of a trial, in seconds
+_LONG_ENOUGH = 0.1  # shortest trial that gives a usable measurement, in seconds
 _FIRST = 2_000  # steps of the first trial
 
 
 def print_estimate(schedule: Schedule, shard: Shard | None, folder: Path | None, backend: Backend) -> Iterator[str]:
-    """Yield the lines that describe a schedule: its runs and their estimated cost."""
+    """Yield lines that tell how many runs a schedule has, how many are done, and about how long the others take."""
     done = Index(Store(folder)).done if folder is not None else {}
     spec, runs, steps, seconds, ready = schedule.file.spec, 0, 0, 0.0, 0
     costs: dict[tuple[str, int], float] = {}  # seconds per step of each policy on each problem
@@ -54,7 +54,7 @@ def print_estimate(schedule: Schedule, shard: Shard | None, folder: Path | None,
 
 
 def _try(schedule: Schedule, group: Group) -> float:
-    """Measure the seconds per step in a trial that is long enough, but not longer than the planned run."""
+    """Return the seconds per step. The trial gets more steps, at most those of the run, until it is long enough."""
     problem, policy = schedule.problems[group.problem], POLICIES.configure(group.label)
     key, ranks = RunKey(**schedule.study.key(group), repetition=0), arm_ranks(problem.matrix)
     horizon = min(_FIRST, group.horizon)

@@ -1,4 +1,4 @@
-"""Encode the counts of runs as columns of `runs.SCHEMA`, and decode them."""
+"""Convert the results of runs into rows of the store's files, and rows back into results."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ltr_duel.simulation import RunKey, RunResult
 
 
 class Counts(NamedTuple):
-    """The stored counts of a run; their bytes depend only on the run's key."""
+    """The result of a run in the form in which it is stored. It depends only on the run's key."""
 
     decisions: int
     checkpoints: int
     steps: IntVector  # length (3 + 3 * arms) * checkpoints, see `SCHEMA`
-    exposure: NDArray[np.float64] | None  # None if it is half of the pulls, as in runs that compare pairs
+    exposure: NDArray[np.float64] | None  # None if each arm's exposure is half of its pulls
 
 
 def encode_run(run: RunResult) -> Counts:
-    """Return the stored counts of a run."""
+    """Convert the result of a run into the form in which it is stored."""
     columns = [run.checkpoints, run.recommended, run.outcomes, run.pulls, run.best, run.worst]
     totals = np.column_stack([np.asarray(column, np.int64) for column in columns])
     steps = np.ascontiguousarray(np.diff(totals, axis=0, prepend=0).T).ravel()
@@ -33,21 +33,24 @@ def encode_run(run: RunResult) -> Counts:
 
 
 def same_counts(counts: Counts, row: pa.RecordBatch) -> bool:
-    """Whether the only row of a batch has these counts."""
+    """Whether the single row of the batch ``row`` contains these counts."""
     exposure = None if counts.exposure is None else counts.exposure.tolist()
     stored = [row[name][0].as_py() for name in COUNTED]
     return [counts.decisions, counts.checkpoints, counts.steps.tolist(), exposure] == stored
 
 
 def decode_runs(rows: pa.RecordBatch, key: dict[str, Any], label: str, *, last: bool = False) -> list[RunResult]:
-    """Return n runs of one group with C checkpoints, or only their last, and K arms; ``key``: without repetition."""
+    """Convert stored rows of one group of runs into results; with ``last``, only the last checkpoint of each run.
+
+    ``key`` has the fields that the keys of these runs share: all except the repetition.
+    """
     count, decisions, repetitions = rows["checkpoints"][0].as_py(), rows["decisions"], rows["repetition"]
     steps = _values(rows["steps"]).reshape(len(rows), -1, count)
     totals = steps.sum(axis=2, keepdims=True) if last else steps.cumsum(axis=2)
     arms = (totals.shape[1] - 3) // 3
     pulls, best, worst = (
         handed_over(totals[:, start : start + arms].transpose(0, 2, 1)) for start in range(3, totals.shape[1], arms)
-    )  # each (n, C, K)
+    )  # each of shape (runs, checkpoints, arms)
     exposure = pulls * np.float64(0.5)
     stored = _values(rows["exposure"]).reshape(-1, count, arms)
     exposure[rows["exposure"].is_valid().to_numpy(zero_copy_only=False)] = stored[:, -1:] if last else stored
@@ -62,5 +65,5 @@ def decode_runs(rows: pa.RecordBatch, key: dict[str, Any], label: str, *, last: 
 
 
 def _values(lists: pa.ListArray) -> NDArray[Any]:
-    """Return the values of a column of lists, one after another, without those of null lists."""
+    """Return the values of all lists of a column in one array; a null list has no values."""
     return np.asarray(lists.flatten().to_numpy())

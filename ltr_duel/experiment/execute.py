@@ -1,4 +1,4 @@
-"""Execute the runs of a schedule that are not in the store: claim a block, submit its runs, store their outcomes."""
+"""Execute the runs that the store lacks: claim a block of runs, give its runs to workers, and store the results."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from ltr_duel.experiment.store import StoppedError, Store
 from ltr_duel.experiment.worker import Outcome, execute
 from ltr_duel.preferences import load_preferences, save_preferences
 
-_TICK = 0.25  # seconds between two looks at the clock while no task finishes
-_POLL = 0.5  # seconds between two looks at blocks that other processes have claimed
-# A file is written for the runs of half a second, or of a thousandth of the time since the start.
+_TICK = 0.25  # longest time, in seconds, that claims wait for renewal while no task finishes
+_POLL = 0.5  # seconds after which blocks that other processes had claimed are tried again
+# Results are written after half a second, or after a thousandth of the time since the start if this is longer.
 _FILE_SECONDS, _FILE_SHARE = 0.5, 0.001
-_TASK_SECONDS = 0.05  # of work in one task: a killed worker loses little, and at the end idle workers wait little
+_TASK_SECONDS = 0.05  # work in one task; short, so that little is lost or waited for at the end
 
 
 class Report(NamedTuple):
-    """The result of `run_experiment`, in numbers of runs.
+    """What a call of `run_experiment` has done, in numbers of runs.
 
     Examples
     --------
@@ -37,13 +37,13 @@ class Report(NamedTuple):
     False
     """
 
-    planned: int  # in the schedule or the shard
-    done: int  # by this call
-    already_done: int  # before, or by other processes during this call
-    failed: int  # including runs that failed earlier and were not repeated
-    left: int
-    damaged: tuple[str, ...] = ()  # paths of damaged files, whose runs were missing
-    interrupted: bool = False  # by Ctrl-C or a signal to terminate
+    planned: int  # all runs of the schedule or, with a shard, of the shard
+    done: int  # finished by this call
+    already_done: int  # finished before this call, or by other processes during it
+    failed: int  # failed runs, including those that failed earlier and were not repeated
+    left: int  # runs that are still to do
+    damaged: tuple[str, ...] = ()  # paths of damaged files; their runs counted as missing
+    interrupted: bool = False  # whether Ctrl-C or a signal ended the call
 
 
 def run_experiment(
@@ -54,29 +54,32 @@ def run_experiment(
     shard: Shard | None = None,
     retry: bool = False,
 ) -> Report:
-    r"""Execute the runs of a schedule that are not in the store yet; several processes may share a store.
+    r"""Execute the runs of a schedule whose results are not in the store yet.
+
+    If several processes call this function with the same store, they divide the runs among them.
 
     Parameters
     ----------
     schedule : Schedule
+        The runs, as returned by `make_schedule`.
     folder : str or Path
-        The store.
+        The store: the folder for the results, which is made if it does not exist.
     backend : Backend, optional
-        Default: threads on all cores.
+        Where the runs are executed; by default, on a thread for each core.
     shard : Shard, optional
         The part of the schedule to execute; by default, all of it.
     retry : bool
-        Repeat failed runs.
+        Whether to repeat runs that failed earlier; by default, they are not repeated.
 
     Returns
     -------
     Report
-        Also after Ctrl-C.
+        The numbers of runs. After Ctrl-C, they describe what was done before.
 
     Raises
     ------
     InputError
-        If the store cannot be used or is full, or if workers are lost. Finished runs are kept.
+        If the store cannot be used or its disk is full, or if workers are lost. Finished runs are kept.
 
     Examples
     --------
@@ -106,7 +109,7 @@ def run_experiment(
 
 @dataclass(eq=False)
 class _Execution:
-    """One call of `run_experiment`; counts runs as in its report."""
+    """One call of `run_experiment`. The numbers of runs become the fields of `Report`."""
 
     schedule: Schedule
     store: Store
@@ -117,7 +120,7 @@ class _Execution:
     already_done: int = 0
     failed: int = 0
     _waiting: list[tuple[Block, Outcome, str]] = field(default_factory=list)  # outcomes that are not stored yet
-    _files: set[str] = field(default_factory=set)  # written by this process
+    _files: set[str] = field(default_factory=set)  # names of the files that this process has written
     _began: float = field(default_factory=time.monotonic)
     _written: float = field(default_factory=time.monotonic)
     _pace: tuple[str, float] = ("", 1.0)  # group of the last finished task, and its seconds per run
@@ -132,17 +135,15 @@ class _Execution:
 
     @property
     def left(self) -> int:
-        """Number of runs that are still to do."""
         return self.planned - self.done - self.already_done - self.failed
 
     def run(self, backend: Backend) -> None:
-        """Execute the runs that are to do."""
         if not self._blocks:
             self._keep_study()
             return
         progress = Progress(self.planned, self.planned - self.left)
         try:
-            with open_workers(backend) as workers:  # first, so that nothing is written if there are none
+            with open_workers(backend) as workers:  # if they cannot start, nothing is written
                 self._keep_study()
                 with Claims(self.store, {"jobs": backend.jobs, "backend": backend.name}) as claims:
                     while self._blocks:
@@ -153,7 +154,7 @@ class _Execution:
             progress.close()
 
     def _pass(self, workers: Workers, claims: Claims, progress: Progress) -> list[Block]:
-        """Execute all blocks that can be claimed; return the others."""
+        """Execute all blocks that this process can claim; return the other blocks."""
         others: list[Block] = []
         parts = self._parts(claims, others)
         pending: dict[Future[Any], Block] = {}
@@ -175,7 +176,7 @@ class _Execution:
             self._keep(claims)
 
     def _parts(self, claims: Claims, others: list[Block]) -> Iterator[Block]:
-        """Claim blocks, and yield their runs in parts for one task each; blocks of other processes go to ``others``."""
+        """Claim blocks and yield the runs of each task. Blocks that others have claimed are added to ``others``."""
         for block in self._blocks:
             if not claims.take(block.name, len(block.repetitions)):
                 others.append(block)
@@ -190,7 +191,7 @@ class _Execution:
                 left = left[size:]
 
     def _left(self, block: Block) -> list[int]:
-        """Return the repetitions that are still to do; count those that are done or have failed."""
+        """Return the repetitions of a block that are still to do, and count the finished and the failed ones."""
         done = self.index.done.get(block.group.digest, {})
         failed = {} if self.retry else self.index.failed.get(block.group.digest, {})
         missing = [repetition for repetition in block.repetitions if repetition not in done]
@@ -200,14 +201,14 @@ class _Execution:
         return left
 
     def _collect(self, part: Block, outcomes: list[Outcome], environment: dict[str, Any]) -> None:
-        """Add outcomes to those that are to be stored, and measure the pace of their group."""
+        """Keep outcomes until they are stored, and remember how long a run of their group takes."""
         text = json.dumps(environment, sort_keys=True)
         self._waiting += [(part, outcome, text) for outcome in outcomes]
         seconds = sum(outcome.seconds for outcome in outcomes) / len(outcomes)
         self._pace = (part.group.digest, max(seconds, 1e-6))
 
     def _keep(self, claims: Claims) -> None:
-        """Store the waiting outcomes, then release the claims on blocks that are complete."""
+        """Store the waiting outcomes, and release the claims on complete blocks."""
         rows, now = [], time.time()
         for (_, group, _), outcome, environment in self._waiting:
             problem = self.schedule.problems[group.problem].name
@@ -222,12 +223,12 @@ class _Execution:
             claims.finish(part.name, 1)
 
     def _keep_study(self) -> None:
-        """Store the study with its matrices, so that results can be read without the sources of the matrices."""
+        """Store the study and its matrices, so that its results can be read without the original data."""
         self.store.prepare()
         self.store.keep_study(self.schedule.study)
         for problem in self.schedule.problems:
             path = self.store.problems / f"{problem.digest}.parquet"
-            with suppress(InputError):  # missing or damaged
+            with suppress(InputError):  # a missing or damaged file is written again
                 if load_preferences(path).digest == problem.matrix.digest:
                     continue
             save_preferences(problem.matrix, path)

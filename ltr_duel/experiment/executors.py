@@ -1,4 +1,4 @@
-"""The executors of tasks: threads, processes of this machine (loky), or a cluster (dask)."""
+"""Where runs are executed: on threads, in processes of this machine (loky), or on a cluster (dask)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ltr_duel.experiment.store import StoppedError
 BACKENDS = ("threads", "loky", "dask")
 _PARENT_CHECK = 2.0  # seconds between two checks by a process of loky that its parent is alive
 _FIRST_WORKER = 120.0  # seconds to wait for the first worker of a cluster
-_LINK_TIMEOUT = "300s"  # shorter interruptions of the connection to the scheduler are tolerated
+_LINK_TIMEOUT = "300s"  # the connection to the scheduler may be interrupted for this time
 
 
 class Backend(NamedTuple):
@@ -31,13 +31,13 @@ class Backend(NamedTuple):
     Backend(name='loky', jobs=2, scheduler=None)
     """
 
-    name: str = "threads"  # of this process; "loky": processes of this machine; "dask": workers of a cluster
-    jobs: int = -1  # number of workers; -1 for all cores
-    scheduler: str | None = None  # address of a dask scheduler; by default a cluster is started on this machine
+    name: str = "threads"  # "threads" of this process, "loky" (processes of this machine), "dask" (a cluster)
+    jobs: int = -1  # number of workers; -1 means one for each core
+    scheduler: str | None = None  # address of a dask scheduler; by default, a cluster is started on this machine
 
 
 def check_backend(backend: Backend) -> None:
-    """Raise `InputError` if there is no such backend, or a value of it is invalid."""
+    """Raise `InputError` if the name or a setting of the backend is invalid."""
     errors.require_one_of("backend", backend.name, BACKENDS)
     if backend.scheduler and backend.name != "dask":
         raise InputError(f"--scheduler is for --backend dask, not for '{backend.name}'")
@@ -45,16 +45,16 @@ def check_backend(backend: Backend) -> None:
 
 
 class Workers(NamedTuple):
-    """The executor of a backend, and the number of tasks that it executes at the same time."""
+    """What executes the tasks, and how many tasks it executes at the same time."""
 
     executor: Executor
     size: int
-    lost: str = "a worker process died in the middle of a run"  # the sentence if workers are lost
+    lost: str = "a worker process died in the middle of a run"  # what the user reads if workers are lost
 
 
 @contextmanager
 def open_workers(backend: Backend) -> Iterator[Workers]:
-    """Yield the workers of a backend, which are stopped at the end. Raises `StoppedError` if they are lost."""
+    """Start the workers of a backend, and stop them at the end. Raises `StoppedError` if workers are lost."""
     jobs = parallel.checked_jobs(backend.jobs)
     opened = {"threads": _threads, "loky": _processes}.get(backend.name, partial(_dask, backend.scheduler))
     with opened(jobs) as workers:
@@ -63,7 +63,7 @@ def open_workers(backend: Backend) -> Iterator[Workers]:
         except (BrokenExecutor, CancelledError) as error:
             raise StoppedError(workers.lost) from error
         except Exception as error:
-            if type(error).__name__ != "KilledWorker":  # of dask, which need not be installed
+            if type(error).__name__ != "KilledWorker":  # dask may not be installed, so the error is known by its name
                 raise
             raise StoppedError("a run killed several workers") from error
 
@@ -88,7 +88,7 @@ def _processes(jobs: int) -> Iterator[Workers]:
     try:
         yield Workers(executor, jobs)
     finally:
-        # On Ctrl-C, loky removes waiting tasks while its thread may send one, which then ends by a KeyError.
+        # After Ctrl-C, a thread of loky may look for a task that was removed; its KeyError is not printed.
         usual = threading.excepthook
         threading.excepthook = lambda ended: None if ended.exc_type is KeyError else usual(ended)
         try:
@@ -98,7 +98,7 @@ def _processes(jobs: int) -> Iterator[Workers]:
 
 
 def _start_process(parent: int) -> None:
-    """Ignore Ctrl-C, which the parent handles, and end this process soon after its parent has ended or been killed."""
+    """Leave Ctrl-C to the parent process, and end this process soon after the parent has ended."""
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -111,7 +111,7 @@ def _start_process(parent: int) -> None:
 
 @contextmanager
 def _dask(scheduler: str | None, jobs: int) -> Iterator[Workers]:
-    """Connect to the scheduler at an address; if none is given, start ``jobs`` workers on this machine."""
+    """Connect to the scheduler at an address. Without an address, start ``jobs`` workers on this machine."""
     try:
         import dask
         import distributed
@@ -119,14 +119,14 @@ def _dask(scheduler: str | None, jobs: int) -> Iterator[Workers]:
         raise InputError(
             "--backend dask needs dask: pip install 'ltr-duel[cluster]', or '.[cluster]' in the folder of the source"
         ) from None
-    for name in ("distributed", "distributed.client"):  # after the import, which sets other levels
+    for name in ("distributed", "distributed.client"):  # after the import, because it sets the levels
         logging.getLogger(name).setLevel(logging.CRITICAL)
     settings = {"distributed.comm.timeouts.tcp": _LINK_TIMEOUT, "distributed.scheduler.worker-ttl": _LINK_TIMEOUT}
     with dask.config.set(settings), ExitStack() as stack:
         address = scheduler or ""
         if not address:
             options = {"n_workers": jobs, "threads_per_worker": 1, "silence_logs": logging.CRITICAL}
-            # Port 0 is any free one; None would mean 8787, which may be in use.
+            # Port 0 means any free port. None would mean port 8787, which may be in use.
             cluster = distributed.LocalCluster(**options, dashboard_address="127.0.0.1:0")
             stack.callback(cluster.close, timeout=5)
             address = cluster.scheduler_address

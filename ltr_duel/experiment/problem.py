@@ -1,7 +1,7 @@
-"""One problem: the oracle that answers comparisons, and the matrix by which regret is measured.
+"""A problem of an experiment: what answers comparisons, and the matrix by which regret is measured.
 
-A problem is kept in a folder of the cache, named by its digest: ``problem.json``, ``p.npy`` and, if simulated users
-answer, the arrays of the rankings, which are memory-mapped. Tasks contain the path of the folder, never the arrays.
+A problem is kept in a folder of the cache: ``problem.json``, ``p.npy`` and, for simulated users, the arrays of their
+rankings. A task contains only the path of the folder, and each worker maps the arrays into its memory.
 """
 
 from __future__ import annotations
@@ -24,36 +24,36 @@ from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.rankers import Rankings, measure_by_query
 from ltr_duel.simulation import INDEPENDENT_COINS, FromMatrix, FromUtilities, OracleSource, SimulatedUsers, arm_ranks
 
-_MOST_OPEN = 4  # number of problems that a process keeps open; few, because runs are sorted by problem
+_MOST_OPEN = 4  # number of problems that a process keeps open; a few suffice, because runs are sorted by problem
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A problem in memory, while an experiment is prepared."""
+    """A problem with its data in memory, as it is built before an experiment starts."""
 
     name: str  # unique in an experiment
-    facts: dict[str, Any]  # columns of the tidy table: corpus, clicks, method, rankers and so on
+    facts: dict[str, Any]  # what describes the problem in tables: corpus, clicks, method, rankers and so on
     matrix: PreferenceMatrix
-    answers: dict[str, Any]  # settings of the oracle; their "kind" is matrix, independent_coins, users or utilities
+    answers: dict[str, Any]  # settings of the oracle; "kind" is matrix, independent_coins, users or utilities
     rankings: Rankings | None = None  # required for simulated users
 
     @functools.cached_property
     def oracle(self) -> OracleSource:
-        """The oracle that answers comparisons."""
+        """What answers comparisons: the coins of a matrix, utilities, or simulated users."""
         return _oracle(self.answers, self.matrix, self.rankings)
 
     @property
     def measured_by(self) -> str:
-        """The digest of the matrix, or "" if the answers are drawn from the matrix."""
+        """The digest of the matrix; empty if the matrix itself answers comparisons."""
         return "" if self.answers["kind"] in MATRIX_ANSWERS else self.matrix.digest
 
     @functools.cached_property
     def digest(self) -> str:
-        """SHA-256 of everything that determines the answers and the regret."""
+        """A SHA-256 of everything that determines the answers and the regret."""
         return core_digest.digest_of([self.oracle.provenance, self.matrix.digest])
 
     def values(self, regrets: Collection[str]) -> dict[str, FloatVector]:
-        """Return the values of the arms (utilities or NDCG@10) that regrets require in addition to the matrix."""
+        """Return the arms' utilities or NDCG@10, which some kinds of regret require in addition to the matrix."""
         values = {}
         if "means" in self.answers:
             values["utility"] = np.asarray(self.answers["means"], np.float64)
@@ -62,7 +62,7 @@ class Problem:
         return values
 
     def record(self, regrets: Collection[str]) -> dict[str, Any]:
-        """Return what a store contains about the problem besides its matrix, for JSON."""
+        """Return the description of the problem that a store keeps beside its matrix, as values for JSON."""
         return {
             "name": self.name,
             "digest": self.digest,
@@ -76,7 +76,7 @@ class Problem:
 
     @functools.cached_property
     def folder(self) -> Path:
-        """The folder of the problem in the cache; the problem is written there if it does not exist."""
+        """The folder of the problem in the cache. The first use of this property writes it."""
         folder = cache_home() / "problems" / self.digest
         if folder.is_dir():
             return folder
@@ -99,7 +99,7 @@ class Problem:
 
 @functools.lru_cache(maxsize=_MOST_OPEN)
 def open_problem(folder: str) -> tuple[OracleSource, IntVector]:
-    """Return the oracle and the `arm_ranks` of a problem of the cache; arrays are mapped, not read.
+    """Open a problem of the cache, and return its oracle and its `arm_ranks`.
 
     Raises `InputError` if the folder is not accessible on this machine or cannot be read.
     """
@@ -128,6 +128,6 @@ def _oracle(answers: dict[str, Any], matrix: PreferenceMatrix, rankings: Ranking
 
 
 def users_oracle(answers: dict[str, Any], rankings: Rankings) -> SimulatedUsers:
-    """Make the oracle of simulated users. Raises `InputError` for inconsistent settings."""
+    """Return an oracle whose answers come from simulated users. Raises `InputError` for inconsistent settings."""
     options = {name: answers[name] for name in ("pairs", "outcome", "slates", "top")}
     return SimulatedUsers(rankings, answers["clicks"], **options)

@@ -1,6 +1,6 @@
-"""Build the problems of a spec: read corpora and matrices, and estimate missing matrices.
+"""Build the problems of an experiment: read corpora and matrices, and estimate matrices that are missing.
 
-The lists of a spec are combined as a product, step by step; each step yields choices.
+If keys of the file list several values, each combination of the values becomes a problem.
 """
 
 from __future__ import annotations
@@ -46,29 +46,31 @@ from ltr_duel.rankers import Rankings, column_means, pool_named, rankers_named
 from ltr_duel.simulation import FromUtilities
 
 _OPTION = re.compile(rf"(?<!\S)--({'|'.join(sorted(READING))})(?![\w-])".replace("_", "-"))
-TO_ESTIMATE = "to_estimate"  # key in the provenance of a placeholder for a matrix; runs must not use placeholders
+TO_ESTIMATE = "to_estimate"  # key in the provenance of a placeholder for a matrix that is not estimated yet
 
 
 class Choice(NamedTuple):
-    """One of the values listed in a spec."""
+    """One of the values that a key of the file lists, with what it adds to a problem."""
 
     words: list[str]  # parts of the problem's name
-    facts: dict[str, Any]  # columns of the tidy table
+    facts: dict[str, Any]  # columns of the tables of results
     content: Any
 
 
 class Reading(NamedTuple):
-    """How data are read: the folder of relative paths, the number of threads, whether to estimate missing matrices."""
+    """How the data of an experiment are read."""
 
-    folder: Path
-    jobs: int
-    estimate: bool
+    folder: Path  # the folder to which paths are relative
+    jobs: int  # number of threads
+    estimate: bool  # whether matrices that are missing are estimated
 
 
 def build_problems(file: SpecFile, *, jobs: int = -1, estimate: bool = True) -> list[Problem]:
-    """Build all problems of an experiment, in the order of the file; ``estimate``: see `_estimate`.
+    """Build all problems of an experiment, in the order of its file.
 
-    Raises `InputError` if a file cannot be read or values are inconsistent; the message begins with file and key.
+    With ``estimate=False``, a placeholder replaces each matrix that would have to be estimated first.
+
+    Raises `InputError` if a file cannot be read or values are inconsistent. The message begins with file and key.
     """
     problems: list[Problem] = []
     reading = Reading(file.path.parent, jobs, estimate)
@@ -85,7 +87,7 @@ def build_problems(file: SpecFile, *, jobs: int = -1, estimate: bool = True) -> 
 
 @contextmanager
 def _as_keys() -> Iterator[None]:
-    """Replace options by keys of a spec in messages about reading a corpus: ``first_id = 0`` for ``--first-id 0``."""
+    """In error messages, replace options of commands by keys of the file: ``--first-id 0`` by ``first_id = 0``."""
     try:
         yield
     except InputError as error:
@@ -157,7 +159,7 @@ def _corpus_problems(spec: CorpusSpec, reading: Reading) -> Iterator[Problem]:
             users = {"kind": "users", "clicks": clicks, "pairs": method, "outcome": rule, "top": top}
             users["slates"] = spec.slates
             if "users" in spec.answers:
-                users_oracle(users, rankings)  # reports inconsistent settings before hours of estimating
+                users_oracle(users, rankings)  # refuses inconsistent settings before hours of estimating
             matrix = _estimate(rankings, spec, settings, reading)
             for part in _subsets(spec.subsets, matrix):
                 rows = part.content
@@ -175,17 +177,17 @@ def _name(*words: str) -> str:
 
 
 def _if_several(value: object, listed: Sequence[object]) -> str:
-    """Return the word for one of the values of a key; "" if the key has only one value."""
+    """Return the value as a part of the problem's name, or "" if the key has only this value."""
     return str(value) if len(listed) > 1 else ""
 
 
 def _given_name(spec: ProblemSpec, own: str, listed: Sequence[str]) -> str:
-    """Return the name in the spec; the value's own name is added if the spec has no name or lists several values."""
+    """Return the name in the file. If it is missing or stands for several values, add the value's own name."""
     return spec.name if spec.name and len(listed) == 1 else _name(spec.name, own)
 
 
 def _subsets(subsets: Subsets | None, matrix: PreferenceMatrix) -> Iterator[Choice]:
-    """Yield the positions of each subset's rankers; if no subsets are given, those of all rankers."""
+    """Yield the rankers of each subset, as positions in the matrix. Without subsets, yield all rankers once."""
     if subsets is None:
         yield Choice([], {}, list(range(len(matrix))))
         return
@@ -195,7 +197,7 @@ def _subsets(subsets: Subsets | None, matrix: PreferenceMatrix) -> Iterator[Choi
 
 
 def _draw(matrix: PreferenceMatrix, size: int, number: int, subsets: Subsets) -> list[int]:
-    """Draw the ascending positions of subset ``number``; its stream depends only on size, number and seed."""
+    """Draw the positions of a subset's rankers. The random stream depends only on size, number and seed."""
     if size > len(matrix):
         raise InputError(f"a subset of {size} rankers cannot be drawn from {len(matrix)}")
     rng = stream(subsets.seed, "subset", size, number)
@@ -207,7 +209,7 @@ def _draw(matrix: PreferenceMatrix, size: int, number: int, subsets: Subsets) ->
 
 
 def _canonical(matrix: PreferenceMatrix) -> PreferenceMatrix:
-    """Return the matrix as it is read from a file: p[j, i] below the diagonal is exactly 1 - p[i, j]."""
+    """Return the matrix as a file would give it: below the diagonal, p[j, i] is exactly 1 - p[i, j]."""
     p = matrix.p.copy()
     lower = np.tril_indices(len(p), -1)
     p[lower] = 1 - p.T[lower]
@@ -238,10 +240,10 @@ def _rankings(spec: CorpusSpec, path: str, reading: Reading) -> Rankings:
 
 
 def _estimate(rankings: Rankings, spec: CorpusSpec, settings: dict[str, Any], reading: Reading) -> PreferenceMatrix:
-    """Estimate the preferences of all rankers, or open the estimate if the same program has made it before.
+    """Estimate the preferences of all rankers, or read them from the cache if they were estimated before.
 
-    Without ``reading.estimate``, a missing matrix is replaced by a placeholder with these rankers. The entry
-    ``to_estimate`` in its provenance contains the name of the missing matrix and the comparisons that it requires.
+    Without ``reading.estimate``, a placeholder replaces a missing matrix. The entry ``to_estimate`` of its provenance
+    has the name of the missing matrix and the number of comparisons that the estimate requires.
     """
     settings = settings | {"variance_reduction": spec.variance_reduction}
     plain = spec.ties == "redraw_at_inference" or spec.variance_reduction == "none"

@@ -1,4 +1,4 @@
-"""The results of whole experiments, read from their store: one tidy table over all problems, policies and horizons."""
+"""Read the results of experiments from their store, as one table for all problems, policies and horizons."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _SHORT = 8  # digits of a digest in a message
 
 
 class Condition(NamedTuple):
-    """One problem at one horizon: runs that can be compared with each other."""
+    """A problem at a horizon. The runs of one condition can be compared with each other."""
 
     problem: str
     horizon: int
-    facts: dict[str, Any]  # description of the problem; columns of the table
+    facts: dict[str, Any]  # what describes the problem; these are columns of the table
 
 
 class _Finished(NamedTuple):
@@ -39,25 +39,25 @@ class _Finished(NamedTuple):
 
 
 class StudyResults:
-    r"""The finished runs of a store. Runs are read on demand, one condition (a problem and a horizon) after another.
+    r"""The finished runs of a store, which are read when they are needed.
 
-    Iterating yields each `Condition` that has finished runs, and its results (`ltr_duel.simulation.Results`).
+    Iterating yields each `Condition` (a problem at a horizon) and its results, a `ltr_duel.simulation.Results`.
 
     Parameters
     ----------
     folder : str or Path
         The store.
     studies : sequence of str, optional
-        Digests of the studies to read, or their first digits; by default all studies of the store.
+        The studies to read, each named by the first digits of its digest; by default, all studies of the store.
 
     Attributes
     ----------
     conditions : list of Condition
     problems, policies, regrets, specs, notes : list of str
-        Names of the problems, labels of the policies that have finished runs, the regrets named in the experiments'
-        files, the contents of these files, and notes to print below every table and figure.
+        The names of the problems; the policies that have finished runs; the regrets that the experiments' files name;
+        the text of these files; and notes that belong below every table and figure.
     repetitions : list of int
-        How many runs of a policy on a problem and horizon are finished: the distinct numbers, ascending.
+        How many finished runs the policies have in a condition. Each number occurs once, in ascending order.
 
     Raises
     ------
@@ -120,7 +120,7 @@ class StudyResults:
         raise InputError(f"{path}: missing or damaged; 'ltr-duel run' with the experiment's file writes it again")
 
     def results(self, problem: str, horizon: int | None = None) -> Results:
-        """Return the results on one problem at one horizon, by default at its longest horizon."""
+        """Return the results on one problem at one horizon; by default, at the longest horizon of the problem."""
         self._record(problem)
         horizons = [horizon for name, horizon, _ in self.conditions if name == problem]
         chosen = horizon or max(horizons)
@@ -129,7 +129,7 @@ class StudyResults:
         return self._results(problem, chosen)
 
     def _results(self, problem: str, horizon: int, *, last: bool = False) -> Results:
-        """Return the results of a condition, ``last``: with only the last checkpoint of each run."""
+        """Return the results of a condition; with ``last``, only the last checkpoint of each run."""
         groups = {finished.group.digest: finished for finished in self._finished(problem, horizon)}
         runs: dict[str, list[RunResult]] = {digest: [] for digest in groups}
         wanted = {
@@ -144,21 +144,20 @@ class StudyResults:
         return Results(ordered, self.matrix(problem), values)
 
     def to_frame(self, regrets: Sequence[str] = ()) -> pd.DataFrame:
-        """Return the tidy table: one row for each run and checkpoint.
+        """Return all results as a table with one row for each run and checkpoint.
 
-        The columns, those of `ltr_duel.core.columns.COLUMNS` that apply to at least one problem, are the problem, its
-        description (rankers, source, corpus, clicks, method, ...), policy, horizon, repetition, t, regret_average, ...
-        (cumulative; the given regrets, by default those named in the experiments' files), recommended (the ranker that
-        the policy would choose at t), outcomes, and correct (1 if that ranker is the Condorcet winner, else 0; NaN if
-        there is none).
+        The first columns name the problem with its description, the policy, the horizon, the repetition and the step
+        ``t``. The cumulative regret until this step is in ``regret_average`` and so on; by default, the table has the
+        regrets that the experiments' files name. ``recommended`` is the ranker that the policy would choose at ``t``.
+        ``correct`` is 1 if this ranker is the Condorcet winner, 0 if not, and NaN if there is no such winner.
         """
         return self._joined(lambda results: self._table(results, regrets), facts=True)
 
     def final(self, regrets: Sequence[str] = ()) -> pd.DataFrame:
-        """Return the rows of `to_frame` at the last checkpoint of each run, with a column ``identified_at``.
+        """Return the last row of each run in `to_frame`, with a further column ``identified_at``.
 
-        It is the first checkpoint from which the policy recommends the winner until the end, infinite if it does not
-        recommend the winner at the end, and NaN if there is no winner.
+        ``identified_at`` is the first checkpoint from which the policy recommends the winner until the end. It is
+        infinite if the policy does not recommend the winner at the end, and NaN if there is no winner.
         """
 
         def last_rows(results: Results) -> pd.DataFrame:
@@ -170,10 +169,10 @@ class StudyResults:
         return with_correct(results.to_frame(regrets or self.regrets), results.matrix.condorcet_winner)
 
     def summary(self, column: str = "") -> pd.DataFrame:
-        """Return `ltr_duel.simulation.Results.summary` of each condition; the first columns are problem and horizon.
+        """Return the tables of `ltr_duel.simulation.Results.summary` of all conditions, joined into one table.
 
-        The default column is average regret, or Copeland regret of problems without a Condorcet winner; a last column
-        ``regret`` then names the regret of each row.
+        By default, a row summarises average regret, or Copeland regret if its problem has no Condorcet winner. In the
+        second case, a last column ``regret`` names the regret of each row.
         """
         if column:
             return self._joined(lambda results: results.summary(column), last=True)
@@ -189,7 +188,7 @@ class StudyResults:
     def _joined(
         self, table: Callable[[Results], pd.DataFrame], *, facts: bool = False, last: bool = False
     ) -> pd.DataFrame:
-        """Join all conditions' tables. First columns: problem, horizon; with facts: problem, facts, policy, horizon."""
+        """Join the tables of all conditions into one; with ``facts``, add the columns that describe the problem."""
         parts = []
         for problem, horizon, values in self.conditions:
             if not self._finished(problem, horizon):
@@ -208,12 +207,12 @@ class StudyResults:
         return self._problems[problem]
 
     def _finished(self, problem: str, horizon: int) -> list[_Finished]:
-        """Return the groups of a condition that have finished runs, in the order of the studies."""
+        """Return the groups of a condition that have finished runs."""
         wanted = (problem, horizon)
         return [done for done in self._groups if (done.problem["name"], done.group.horizon) == wanted]
 
     def _refuse_conflicts(self) -> None:
-        """Raise an error if two studies use one name for different problems, or have two results for one row."""
+        """Raise an error if two studies give one name to different problems, or different results for the same row."""
         problems: dict[str, _Finished] = {}
         rows: dict[tuple[str, str, int], _Finished] = {}
         for new in self._groups:
@@ -231,7 +230,7 @@ class StudyResults:
 
 
 def _chosen(store: Store, wanted: Sequence[str]) -> list[Study]:
-    """Return the studies whose digests begin with one of the given texts; all studies if no text is given."""
+    """Return the studies whose digests begin with one of the texts; without texts, all studies."""
     studies = store.read_studies()
     if chosen := [study for study in studies if not wanted or study.digest.startswith(tuple(wanted))]:
         return chosen

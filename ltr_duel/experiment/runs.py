@@ -1,8 +1,8 @@
-"""Files of runs, and the index of all files of a store.
+"""The files that contain the results of runs, and an index of all runs in a store.
 
-A process writes a file whenever it has executed some runs: an Arrow IPC file, named by the SHA-256 of its bytes. They
-are compared before Arrow decodes them, because Arrow ends the interpreter at some damaged bytes. A damaged file counts
-as missing, so its runs are executed again.
+A process writes a new file whenever it has executed some runs. The name of the file is the SHA-256 of its content. If
+the two do not fit, the file is damaged, and its runs are executed again. Names are checked before Arrow opens a file,
+because some damaged files would crash the interpreter.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ SCHEMA = pa.schema(
         ("seconds", pa.float64()),
         ("finished", pa.float64()),  # seconds since 1970
         ("environment", pa.string()),  # program, libraries, machine, as JSON
-        ("error", pa.string()),  # of a failed run, which has no counts; else null
+        ("error", pa.string()),  # why the run failed, in which case it has no counts; null for a finished run
         ("traceback", pa.string()),
         ("decisions", pa.int64()),
         ("checkpoints", pa.int32()),
-        # Rows t, recommended, outcomes, then pulls, best and worst of each arm; each row contains the differences
-        # between consecutive checkpoints.
+        # One row after another: t, recommended, outcomes, then pulls, best and worst of each arm. A row contains the
+        # differences between consecutive checkpoints.
         ("steps", pa.list_(pa.int64())),
-        # The exposure of each arm, one checkpoint after another; null if it is half of the pulls.
+        # The exposure of each arm, one checkpoint after another; null if every exposure is half of the pulls.
         ("exposure", pa.list_(pa.float64())),
     ],
     {"format": _FORMAT},
@@ -47,16 +47,16 @@ COUNTED = ("decisions", "checkpoints", "steps", "exposure")  # columns that depe
 
 
 class Row(NamedTuple):
-    """The position of a run."""
+    """Where the result of a run is stored: a file, and the number of the row in this file."""
 
     file: str
     number: int
 
 
 def write_runs(store: Store, rows: Sequence[tuple[Any, ...]]) -> str:
-    """Write a file of runs with the columns of `SCHEMA`; return its name. Raises `StoppedError` if it cannot.
+    """Write a file of runs, whose rows have the columns of `SCHEMA`, and return the name of the file.
 
-    The content is complete before the file gets its name, but not synced.
+    Raises `StoppedError` if the file cannot be written.
     """
     columns = [pa.array(values, field.type) for values, field in zip(zip(*rows, strict=True), SCHEMA, strict=True)]
     sink = pa.BufferOutputStream()
@@ -75,7 +75,7 @@ def write_runs(store: Store, rows: Sequence[tuple[Any, ...]]) -> str:
 
 
 class Index:
-    """The runs of a store: ``done[group][repetition]``, and ``failed`` in the same form; `update` adds new files.
+    """Where the results of a store are: ``done[group][repetition]`` and ``failed[group][repetition]`` give the `Row`.
 
     Raises `InputError` if a file cannot be read or was made by another version, or if two files disagree about a run.
     """
@@ -84,13 +84,13 @@ class Index:
         self.store = store
         self.done: dict[str, dict[int, Row]] = {}
         self.failed: dict[str, dict[int, Row]] = {}
-        self.damaged: list[str] = []  # paths of files that do not have the content of their name
-        self.seconds: list[float] = []  # of each run that is done
+        self.damaged: list[str] = []  # paths of files whose content does not fit their name
+        self.seconds: list[float] = []  # how long each finished run took
         self._files = set[str]()
         self.update()
 
     def update(self, own: Iterable[str] = ()) -> None:
-        """Read the files that were written since the last update, except those in ``own``."""
+        """Read the files that were written since the last update, except the files named in ``own``."""
         if not self.store.runs.is_dir():
             return
         names = {entry.name for entry in os.scandir(self.store.runs)} - self._files - set(own)
@@ -109,7 +109,7 @@ class Index:
         self._require_equal(twice)
 
     def _add(self, name: str, data: pa.Buffer) -> Iterator[tuple[Row, Row]]:
-        """Add the runs of a file; yield both rows of each run that was done before."""
+        """Add the runs of a file. If another file has a finished run already, yield the rows in both files."""
         columns = map(pa.Array.to_pylist, self._decode(name, data, ("group", "repetition", "seconds", "error")))
         for number, (group, repetition, seconds, error) in enumerate(zip(*columns, strict=True)):
             row, runs = Row(name, number), self.done if error is None else self.failed
@@ -120,7 +120,7 @@ class Index:
                 self.seconds.append(seconds)
 
     def _require_equal(self, twice: Iterable[tuple[Row, Row]]) -> None:
-        """Raise an error if two rows of one run have different counts."""
+        """Raise an error if two files contain different results of the same run."""
         ordered = sorted(twice, key=lambda pair: (pair[0].file, pair[1].file))
         for (name, other), pairs in groupby(ordered, key=lambda pair: (pair[0].file, pair[1].file)):
             rows, others = zip(*pairs, strict=True)
@@ -133,13 +133,12 @@ class Index:
     def read(
         self, wanted: Mapping[str, Mapping[int, Row]], columns: Sequence[str]
     ) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """Yield the rows of runs, a group and a file at a time; ``wanted`` is a part of ``done`` or ``failed``."""
+        """Yield the rows of the runs in ``wanted``, a part of ``done`` or ``failed``, by group and file."""
         rows = sorted((row.file, group, row.number) for group, runs in wanted.items() for row in runs.values())
         for (name, group), part in groupby(rows, key=lambda row: row[:2]):
             yield group, self._rows([Row(name, number) for *_, number in part], columns)
 
     def _rows(self, rows: Sequence[Row], columns: Sequence[str]) -> pa.RecordBatch:
-        """Return rows of one file."""
         with pa.OSFile(str(self.store.runs / rows[0].file)) as source:
             batch = self._decode(rows[0].file, source, columns)
         numbers = [row.number for row in rows]

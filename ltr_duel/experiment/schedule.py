@@ -1,4 +1,4 @@
-"""The schedule of a study: every run of an experiment, in a fixed order. Runs are numbers, never objects in memory."""
+"""The schedule of an experiment: all its runs, in a fixed order."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _BLOCK_RUNS, _BLOCK_STEPS = 64, 10**6  # largest block of runs that a process cl
 
 
 class Shard(NamedTuple):
-    """One of ``parts`` parts of a schedule: every ``parts``-th run, beginning with run ``number``, counted from 1."""
+    """A part of a schedule for one machine: every ``parts``-th run, beginning with run ``number`` (from 1)."""
 
     number: int = 1
     parts: int = 1
 
 
 class Block(NamedTuple):
-    """Some repetitions of a group, which a process claims together.
+    """Some repetitions of a group that a process claims together.
 
-    name: the name of the claim, which is the same for all processes with the same schedule and shard.
+    ``name`` is the name of the claim. It is the same in all processes that execute the same schedule and shard.
     """
 
     name: str
@@ -43,14 +43,14 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """All runs of an experiment: problem x horizon x policy x repetition, in this order."""
+    """All runs of an experiment, ordered by problem, horizon, policy and repetition."""
 
     file: SpecFile
     problems: Sequence[Problem]
 
     @functools.cached_property
     def study(self) -> Study:
-        """The study as it is stored, with the groups of runs in order."""
+        """The description of the experiment that the store keeps, with the groups of runs in order."""
         spec, policies = self.file.spec, [POLICIES.configure(label) for label in self.file.spec.labels]
         key = {name: getattr(spec, name) for name in ("seed", "checkpoints_per_decade", "batch", "delay")}
         record = {
@@ -76,13 +76,13 @@ class Schedule:
         return len(self.study.groups) * self.file.spec.repetitions
 
     def shard(self, shard: Shard | None) -> Iterator[tuple[Group, range]]:
-        """Yield each group with the repetitions that belong to a shard, by default all."""
+        """Yield each group with the repetitions that belong to a shard. Without a shard, yield all repetitions."""
         (number, parts), repetitions = shard or Shard(), self.file.spec.repetitions
         for position, group in enumerate(self.study.groups):
             yield group, range((number - 1 - position * repetitions) % parts, repetitions, parts)
 
     def blocks(self, shard: Shard | None) -> Iterator[Block]:
-        """Yield the blocks of a shard: short runs in larger blocks, long runs one by one."""
+        """Yield the blocks of a shard. A block has many short runs, or a single long run."""
         for group, repetitions in self.shard(shard):
             size = max(1, min(_BLOCK_RUNS, _BLOCK_STEPS // group.horizon))
             for start in range(0, len(repetitions), size):
@@ -90,12 +90,12 @@ class Schedule:
                 yield Block(f"{group.digest}-{part[0]}", group, part)
 
     def task(self, group: Group, repetitions: Sequence[int]) -> Task:
-        """Return the task of some runs; their problem is written into the cache."""
+        """Return a task that executes these runs, and write their problem into the cache."""
         folder = str(self.problems[group.problem].folder)
         return Task(group.label, folder, self.study.key(group), tuple(repetitions), self.file.plugins)
 
     def _policy_key(self, policy: components.Configured[Policy]) -> dict[str, Any]:
-        """Return the fields of a run's key that depend on its policy."""
+        """Return the part of a run's key that depends on the policy."""
         name, late = policy.component.name, (self.file.spec.batch, self.file.spec.delay) != (1, 0)
         plugin = next((plugin.sha256 for plugin in self.file.plugins if ("policy", name) in plugin.components), "")
         source = source_of(policy.component, plugin, late=late)
@@ -105,7 +105,7 @@ class Schedule:
 def make_schedule(
     spec: str | Path | SpecFile, *, plugins: Sequence[str | Path] = (), jobs: int = -1, estimate: bool = True
 ) -> Schedule:
-    r"""Read an experiment and build its problems.
+    r"""Read an experiment, build its problems, and list its runs.
 
     Parameters
     ----------
@@ -116,12 +116,14 @@ def make_schedule(
     jobs : int
         Number of threads for estimating matrices; -1 for all cores.
     estimate : bool
-        False for a schedule that is only displayed: placeholders replace the matrices that are still to be estimated.
+        Whether to estimate matrices that are missing, which is the default. If False, placeholders replace them; such
+        a schedule can be displayed, but not executed.
 
     Returns
     -------
     Schedule
-        Its length is the number of runs; its ``problems`` have a ``name`` and the ``matrix`` that measures regret.
+        The runs; ``len`` gives their number. Each of the ``problems`` has a ``name`` and a ``matrix``, by which regret
+        is measured.
 
     Raises
     ------

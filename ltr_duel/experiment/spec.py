@@ -1,6 +1,6 @@
-"""The TOML file of an experiment. This module reads only this file, and executes the plug-ins that it names.
+"""The TOML file of an experiment. This module reads this file and the plug-ins that it names, but no data.
 
-Lists are combined as a product: each problem x policy x horizon x repetition is one run.
+If a key lists several values, all combinations are run: each problem with each policy, horizon and repetition.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NO_LIMIT = 10**15
 MATRIX_ANSWERS = ("matrix", INDEPENDENT_COINS)  # independent coins also answer comparisons of sets
 _MOST_ARMS = 10_000  # largest number of arms of a synthetic matrix (800 MB)
 _LARGEST = 3.4028234e38  # largest float32
-_MOST_LABELS = 10_000  # largest number of policies in one entry
+_MOST_LABELS = 10_000  # largest number of policies that one entry may stand for
 
 
 def _fill(value: Any) -> float | str:
@@ -47,17 +47,17 @@ _model = schema.one_of("model of utilities", ("normal", "linear", "logistic", "n
 
 @dataclass(frozen=True)
 class Subsets:
-    """Random subsets of the rankers."""
+    """Random subsets of the rankers. Each subset is a problem of its own."""
 
     size: tuple[int, ...] = schema.axis(schema.whole(1, 100_000), "size = [5, 10]")
     count: int = schema.value(schema.whole(1, 100_000), default=1)
-    condorcet: bool = schema.value(schema.flag, default=False)  # only subsets with a Condorcet winner
+    condorcet: bool = schema.value(schema.flag, default=False)  # whether only subsets with a Condorcet winner are drawn
     seed: int = schema.value(schema.whole(-NO_LIMIT), default=0)
 
 
 @dataclass(frozen=True)
 class Synthetic:
-    """A synthetic corpus."""
+    """The settings of a synthetic corpus, which the program makes itself."""
 
     queries: int = schema.value(schema.whole(1, 10**6), default=200)
     documents: int = schema.value(schema.whole(2, 10**4), default=60)
@@ -70,19 +70,19 @@ class Synthetic:
 class ProblemSpec:
     """The keys that all kinds of problems have."""
 
-    name: str = schema.value(schema.text, default="")  # for a corpus: replaces the name of the corpus
+    name: str = schema.value(schema.text, default="")  # for a corpus, it replaces the name of the corpus
     source: str = schema.value(schema.text, default="")  # origin of the data, for the column ``source``
     note: str = schema.value(schema.text, default="")
 
     @property
     def origin(self) -> dict[str, str]:
-        """The columns about the source of the problem."""
+        """The columns of the table that tell where the problem is from."""
         return {key: text for key, text in (("source", self.source), ("note", self.note)) if text}
 
 
 @dataclass(frozen=True)
 class ReadingSpec(ProblemSpec):
-    """The options for reading the feature files of a corpus; `load_dataset` uses them."""
+    """How the feature files of a corpus are read. The keys are parameters of `load_dataset`."""
 
     split: str | None = schema.value(schema.one_of("split", ("train", "vali", "test")), default=None)
     fold: int | None = schema.value(schema.whole(1, 5), default=None)
@@ -96,23 +96,23 @@ class ReadingSpec(ProblemSpec):
 
     @property
     def reading(self) -> dict[str, Any]:
-        """The options to which the spec gives a value."""
+        """The keys that the file gives a value, with these values."""
         return {key: value for key in READING if (value := getattr(self, key)) is not None}
 
     def check_reading(self, *, file_given: bool) -> None:
-        """Raise an error if options are invalid, or are given although no file is read."""
+        """Raise an error if a value is invalid, or if no file is read and a key has a value nevertheless."""
         if self.reading and not file_given:
             raise InputError(f"'{next(iter(self.reading))}' requires 'path'")
         ReadOptions(**{key: value for key, value in self.reading.items() if key not in ("split", "fold")})
 
 
-# The keys of the reading options.
+# The keys that tell how feature files are read.
 READING = [field.name for field in fields(ReadingSpec) if field not in fields(ProblemSpec)]
 
 
 @dataclass(frozen=True)
 class CorpusSpec(ReadingSpec):
-    """Rankers of a corpus, compared on simulated users."""
+    """Rankers of a corpus, which simulated users compare by their clicks."""
 
     path: tuple[str, ...] = schema.axis(schema.text, default=())
     synthetic: Synthetic | None = schema.table(Synthetic, default=None)
@@ -124,7 +124,7 @@ class CorpusSpec(ReadingSpec):
     subsets: Subsets | None = schema.table(Subsets, default=None)
     clicks: tuple[str, ...] = schema.axis(schema.component(CLICK_MODELS), default=("navigational",))
     method: tuple[str, ...] = schema.axis(schema.component(METHODS), default=("probabilistic",))
-    outcome: tuple[str, ...] = schema.axis(schema.text, default=("",))  # empty: the method's first
+    outcome: tuple[str, ...] = schema.axis(schema.text, default=("",))  # empty: the default of the method
     top: tuple[int, ...] = schema.axis(schema.whole(1, 1000), default=(10,))
     comparisons: int | None = schema.value(schema.whole(2, NO_LIMIT), default=None)
     variance_reduction: str = schema.value(_reduction, default="auto")
@@ -151,7 +151,8 @@ class MatrixSpec(ProblemSpec):
     gamma: tuple[float, ...] = schema.axis(schema.number(1), default=())
     gap: tuple[float, ...] = schema.axis(schema.number(0, 0.5), default=())
     draws: int = schema.value(schema.whole(1, 100_000), default=1)  # number of matrices from a random family
-    comparisons: int | None = schema.value(schema.whole(1, NO_LIMIT), default=None)  # of each pair, behind the files
+    # How many comparisons of each pair the matrices in files are estimated from.
+    comparisons: int | None = schema.value(schema.whole(1, NO_LIMIT), default=None)
     subsets: Subsets | None = schema.table(Subsets, default=None)
     answers: tuple[str, ...] = schema.axis(schema.one_of("answers", MATRIX_ANSWERS), default=("matrix",))
     # The click model with which the matrix was estimated.
@@ -170,12 +171,12 @@ class MatrixSpec(ProblemSpec):
 
 @dataclass(frozen=True)
 class UtilitySpec(ReadingSpec):
-    """Arms with random utilities."""
+    """Arms with random utilities: the greater the mean utility of an arm, the more often it wins."""
 
     set: tuple[str, ...] = schema.axis(schema.one_of("set of utilities", UTILITY_SETS), default=())
     means: tuple[float, ...] = schema.axis(schema.number(-1e9, 1e9), default=())
     family: tuple[str, ...] = schema.axis(schema.one_of("family of utilities", UTILITY_FAMILIES), default=())
-    path: str = schema.value(schema.text, default="")  # a corpus: its features' means, scaled per query, are used
+    path: str = schema.value(schema.text, default="")  # a corpus: the means of its scaled features are the utilities
     synthetic: Synthetic | None = schema.table(Synthetic, default=None)
     size: tuple[int, ...] = schema.axis(schema.whole(2, _MOST_ARMS), default=())  # number of arms, or of first features
     subsets: Subsets | None = schema.table(Subsets, default=None)
@@ -193,7 +194,7 @@ class UtilitySpec(ReadingSpec):
 
 
 def _policy(entry: Any) -> tuple[str, ...]:
-    """Return the labels of one of the ``policies``: ``"rucb:alpha=0.51"`` or ``{name = "rucb", alpha = [0.51, 1]}``."""
+    """Return the policies that an entry means: ``"rucb:alpha=1"`` or ``{name = "rucb", alpha = [0.51, 1]}`` for two."""
     if isinstance(entry, str):
         labels: tuple[str, ...] = (schema.text(entry),)
     elif isinstance(entry, dict) and "name" in entry:
@@ -215,7 +216,7 @@ def _label(name: str, params: dict[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Spec:
-    """An experiment, read by `read_spec`: every problem x horizon x policy x repetition is a run."""
+    """The content of an experiment's file. Each combination of problem, horizon, policy and repetition is a run."""
 
     policies: tuple[tuple[str, ...], ...] = schema.axis(_policy, 'policies = ["rucb", "mdb"]')
     horizon: tuple[int, ...] = schema.axis(schema.whole(1, NO_LIMIT), default=(1_000_000,))
@@ -242,13 +243,13 @@ class Spec:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The policies with their parameters."""
+        """The policies with their parameters, such as ``rucb:alpha=0.51``."""
         return tuple(label for group in self.policies for label in group)
 
 
 @dataclass(frozen=True)
 class SpecFile:
-    """A spec with its file and the plug-ins it needs; paths in the spec are relative to the folder of the file."""
+    """The file of an experiment, what it says, and its plug-ins. Its paths are relative to the folder of the file."""
 
     path: Path
     content: str
@@ -257,14 +258,14 @@ class SpecFile:
 
 
 def read_spec(path: str | Path, content: str | None = None, *, plugins: Sequence[str | Path] = ()) -> SpecFile:
-    """Read an experiment.
+    """Read the TOML file that describes an experiment.
 
     Parameters
     ----------
     path : str or Path
         The TOML file.
     content : str, optional
-        The text of the file, which then need not exist.
+        The text of the file. If it is given, the file need not exist.
     plugins : sequence of path
         Plug-in files to load first, in addition to those named in the file.
 
@@ -275,7 +276,7 @@ def read_spec(path: str | Path, content: str | None = None, *, plugins: Sequence
     Raises
     ------
     InputError
-        If the file does not exist, is not TOML, or contains an invalid value; the message names the key.
+        If the file does not exist, is not TOML, or contains an invalid value. The message names the key.
 
     Examples
     --------
@@ -289,5 +290,5 @@ def read_spec(path: str | Path, content: str | None = None, *, plugins: Sequence
     named = schema.one_or_more(schema.text, table["plugins"], f"{path}: plugins") if "plugins" in table else ()
     with schema.located(f"{path}: plugins"):  # plug-ins are loaded first, because they may define policies
         loaded = [core_plugins.load_plugin(file) for file in [*plugins, *(path.parent / name for name in named)]]
-    once = {plugin.sha256: plugin for plugin in loaded}  # a file may be named twice
+    once = {plugin.sha256: plugin for plugin in loaded}  # a file that is named twice is kept once
     return SpecFile(path, content, schema.read_table(Spec, table, f"{path}:"), tuple(once.values()))

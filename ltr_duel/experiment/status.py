@@ -1,4 +1,4 @@
-"""The progress of a store: runs done, running, failed and to do; time left. Kernels are not imported, to save time."""
+"""How far the experiments of a store are. This module imports no compiled code, so ``ltr-duel status`` is quick."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from ltr_duel.experiment.store import Store
 
 
 class Status(NamedTuple):
-    """The progress of a store, in numbers of runs."""
+    """How far the experiments of a store are, in numbers of runs."""
 
     names: list[str]  # names of the experiments
-    planned: int
+    planned: int  # all runs of the experiments
     done: int
-    running: int
-    failures: list[dict[str, Any]]  # policy, problem, horizon, repetition, error, traceback
-    damaged: list[str]  # paths of damaged files, whose runs count as missing
+    running: int  # runs that live processes have claimed
+    failures: list[dict[str, Any]]  # for each failed run: policy, problem, horizon, repetition, error, traceback
+    damaged: list[str]  # paths of damaged files; their runs count as missing
     lost: list[str]  # paths of matrices that are damaged or missing
-    processes: list[dict[str, Any]]  # a claim of each live process: process, began, jobs, backend
+    processes: list[dict[str, Any]]  # one claim of each live process: process, began, jobs, backend
     left: int  # runs that are still to do, including running ones
     seconds_left: float | None  # None if no run has finished yet
 
 
 def read_status(folder: str | Path) -> Status:
-    """Return the progress of the experiments of a store. Raises `InputError` if the folder contains no results."""
+    """Return how far the experiments of a store are. Raises `InputError` if the folder contains no results."""
     store = Store(folder)
     store.require()
     studies, index, claims = store.read_studies(), Index(store), live_claims(store)

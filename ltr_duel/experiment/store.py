@@ -1,12 +1,12 @@
-"""The store: a folder that contains every finished run completely or not at all.
+"""The store: the folder that keeps the results of experiments. It contains a run completely or not at all.
 
-DIR/studies/<digest>.json        a study that was started here: the spec, its problems, policies and groups of runs
+DIR/studies/<digest>.json        an experiment that was started here: its file, problems, policies and groups of runs
 DIR/problems/<digest>.parquet    the matrix by which regret is measured
-DIR/runs/<sha256>.arrow          runs that were executed (`runs`); the name is the digest of the content
-DIR/claims/<block>               a block of runs that a process is executing (`claims`), and files being written
+DIR/runs/<sha256>.arrow          results of runs (`runs`); the name is the digest of the content
+DIR/claims/<block>               the claim on a block of runs that a process executes (`claims`), and unfinished files
 
-Files are only added, and every name follows from the content, so stores of the parts of a study can be copied together.
-This module does not import the simulation, because that takes longer than `ltr-duel status`.
+Files are only added, and their names follow from their content. The stores of several machines can therefore be copied
+into one folder. This module does not import the simulation, so that `ltr-duel status` is quick.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ _FORMAT = "ltr_duel.study/2"
 
 
 class StoppedError(InputError):
-    """Runs cannot be stored, or workers are lost: finished runs are kept, and the same command resumes."""
+    """Runs cannot be stored, or workers are lost. Finished runs are kept, and the same command continues."""
 
 
 class Group(NamedTuple):
-    """The repetitions of one policy on one problem at one horizon; ``digest`` is that of the key of repetition 0."""
+    """All repetitions of one policy on one problem at one horizon."""
 
-    digest: str
+    digest: str  # digest of the key of repetition 0, which identifies the group
     problem: int  # position of the problem in the study
     label: str
     horizon: int
 
 
 class Study(NamedTuple):
-    """Everything that a store contains about an experiment besides its runs and matrices.
+    """What a store contains about an experiment besides its runs and matrices.
 
-    digest: SHA-256 of the names of all runs.
-    record: values for JSON: name, spec, spec_path, regrets, late (a note on late outcomes), repetitions, problems (a
-        list of `Problem.record`), policies (by label, fields of a run's key), key (fields that all runs share).
+    ``digest`` identifies the experiment by its runs. ``record`` has values for JSON: name, spec (the text of the file),
+    spec_path, plugins, regrets, late (a note on late outcomes), repetitions, problems (each a `Problem.record`),
+    policies (for each label, its part of a run's key), and key (the part that all runs share).
     """
 
     digest: str
@@ -46,13 +46,13 @@ class Study(NamedTuple):
     groups: list[Group]
 
     def key(self, group: Group) -> dict[str, Any]:
-        """Return the fields of the keys of a group except the repetition."""
+        """Return what the keys of all runs of a group share: every field except the repetition."""
         own = {name: self.record["problems"][group.problem][name] for name in ("oracle", "measured_by")}
         return own | {"horizon": group.horizon} | self.record["policies"][group.label] | self.record["key"]
 
 
 class Store:
-    """A folder of runs; `prepare` makes it if it does not exist."""
+    """The folder of a store, which `prepare` makes if it does not exist."""
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = arguments.as_path("a store of results", folder)
@@ -60,11 +60,11 @@ class Store:
         self.runs, self.claims = self.folder / "runs", self.folder / "claims"
 
     def exists(self) -> bool:
-        """Whether this is a store."""
+        """Whether the folder is a store."""
         return self.studies.is_dir()
 
     def prepare(self) -> None:
-        """Make the folders. Raises `InputError` if they cannot be made, or the folder contains other files."""
+        """Make the store. Raises `InputError` if this is impossible, or if the folder contains other files."""
         folders = (self.studies, self.problems, self.runs, self.claims)
         others = set(self.folder.iterdir()) - {*folders} if self.folder.is_dir() else set()
         if others and not self.exists():  # another process may have made some of the folders
@@ -83,7 +83,7 @@ class Store:
             raise InputError(f"{self.folder}: contains no results of 'ltr-duel run'{hint}")
 
     def keep_study(self, study: Study) -> None:
-        """Write a study, in place of an earlier one with the same runs. Raises `InputError` if it cannot be written."""
+        """Write a study. It replaces an earlier study with the same runs. Raises `InputError` if this is impossible."""
         content = {"format": _FORMAT, "groups": study.groups} | study.record
         files.write_text(self.studies / f"{study.digest}.json", json.dumps(content, sort_keys=True))
 

@@ -1,4 +1,4 @@
-"""Execute the runs of a task, in any process. The counts depend only on the task."""
+"""Execute the runs of a task, in any process. The results depend only on the task."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LIBRARIES = ("ltr-duel", "numpy", "numba", "llvmlite", "scipy", "pandas", "pyar
 
 
 class Task(NamedTuple):
-    """Some runs of a group, as plain values, without arrays and code."""
+    """Some runs of a group, described by plain values, so that another process can receive them."""
 
     label: str
     problem: str  # folder of the problem in the cache
@@ -29,17 +29,17 @@ class Task(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The result of a run: counts or an error."""
+    """What a run gave: counts, or an error."""
 
     repetition: int
     counts: Counts | None  # None if the run failed
     seconds: float
-    error: str | None = None  # one line
+    error: str | None = None  # one line; None if the run succeeded
     traceback: str | None = None
 
 
 def execute(task: Task) -> tuple[list[Outcome], dict[str, Any]]:
-    """Return the outcomes of the runs of a task, and the `environment`. Errors of the set-up are raised."""
+    """Execute the runs of a task; return their outcomes and the `environment`. Raises an error if no run can start."""
     for plugin in task.plugins:
         plugins.reload_plugin(plugins.Plugin(*plugin))
     return [_execute(task, repetition) for repetition in task.repetitions], environment()
@@ -53,7 +53,7 @@ def _execute(task: Task, repetition: int) -> Outcome:
         result = run_once(configured, key, oracle, times, arm_ranks)
     except PolicyError:
         raise  # the policy cannot be compiled, so none of its runs can succeed
-    except (Exception, SystemExit) as error:  # sys.exit in a policy ends only its run
+    except (Exception, SystemExit) as error:  # sys.exit in a policy ends only this run
         seconds = time.perf_counter() - began
         line = f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}".rstrip(": ")
         return Outcome(repetition, None, seconds, line, traceback.format_exc())
@@ -67,7 +67,7 @@ def _times(horizon: int, per_decade: int) -> IntVector:
 
 @functools.cache
 def environment() -> dict[str, Any]:
-    """Describe the current process: versions of the libraries, sources of this package, machine."""
+    """Describe what makes the results: versions of libraries, sources of this package, and the machine."""
     return {
         "versions": host.versions_of(_LIBRARIES),
         "python": platform.python_version(),

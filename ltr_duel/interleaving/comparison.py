@@ -140,7 +140,7 @@ class Comparer:
             "queries": self.rankings.n_queries,
             "documents": len(self.rankings.relevance),
         }
-        return numbered(settings, method=method.numbers, comparison=COMPARISON_NUMBERS, clicks=CLICK_NUMBERS)
+        return numbered(settings, method=method.version, comparison=COMPARISON_NUMBERS, clicks=CLICK_NUMBERS)
 
     def open(self) -> Comparison:
         """Return the data for kernels, with new scratch arrays."""

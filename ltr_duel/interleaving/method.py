@@ -50,7 +50,7 @@ class Method(components.Component):
         comparison costs.
     compiled : bool
         False if numba cannot compile the functions, so that they run as plain Python.
-    numbers : int
+    version : int
         Version number, raised when a given seed produces other lists or credits than before (see
         `ltr_duel.core.digest`).
 
@@ -78,7 +78,7 @@ class Method(components.Component):
     needs: str = field(default="nothing", repr=False)
     cost: str = field(default="not stated", repr=False)
     compiled: bool = True
-    numbers: int = 1
+    version: int = 1
 
     @property
     def pairs(self) -> bool:

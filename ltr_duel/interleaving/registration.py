@@ -24,12 +24,12 @@ Credit = Callable[[list[list[int]], list[int], list[int], list[int]], Any]
 _PARTS = "Params State init draw_pair credit_pair draw_slate credit_slate draw credit find_contributors draw_mirrored"
 
 
-def register(page: str, **attributes: Any) -> Method:
+def register(module: str, **attributes: Any) -> Method:
     """Register the comparison method that a module defines.
 
     Parameters
     ----------
-    page : str
+    module : str
         The ``__name__`` of the module. The module contains either the parts of the method (``Params``, ``State``,
         ``init``, ``draw_pair``, ``credit_pair``, ``draw_slate``, ``credit_slate``, ``find_contributors`` and
         ``draw_mirrored``), or ``draw`` and ``credit`` as for `method_from_functions`.
@@ -53,7 +53,7 @@ def register(page: str, **attributes: Any) -> Method:
     >>> callable(register)
     True
     """
-    parts = {name.lower(): part for name, part in components.page_parts(page, _PARTS.split()).items()} | attributes
+    parts = {name.lower(): part for name, part in components.module_parts(module, _PARTS.split()).items()} | attributes
     if "draw" in parts and "credit" in parts:
         return METHODS.add(method_from_functions(**parts))
     if "state" not in parts or "init" not in parts:

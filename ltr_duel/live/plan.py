@@ -251,7 +251,7 @@ class LivePlan:
         return json.dumps({"key": key, "plan": plan, "signature": signature}, indent=1, sort_keys=True) + "\n"
 
     @classmethod
-    def from_json(cls, text: str, keys: Keys, *, place: str = "the plan") -> LivePlan:
+    def from_json(cls, text: str, keys: Keys, *, source: str = "the plan") -> LivePlan:
         """Parse a string from `to_json`. Raises `InputError` if it is not a plan, or not signed by one of the keys."""
         try:
             content = json.loads(text)
@@ -259,17 +259,17 @@ class LivePlan:
             if not isinstance(key, str) or not isinstance(signature, str) or not isinstance(plan, dict):
                 raise TypeError
         except (ValueError, TypeError, KeyError, RecursionError):
-            raise InputError(f"{place}: not a plan of 'ltr-duel live plan'") from None
+            raise InputError(f"{source}: not a plan of 'ltr-duel live plan'") from None
         if key not in keys:
-            raise InputError(f"{place}: signed by key {errors.shown(key)}, which is not among {', '.join(keys)}")
+            raise InputError(f"{source}: signed by key {errors.shown(key)}, which is not among {', '.join(keys)}")
         if not keys.is_signed(_canonical(plan), key, signature):
-            raise InputError(f"{place}: changed since it was signed by key '{key}'")
+            raise InputError(f"{source}: changed since it was signed by key '{key}'")
         if plan.get("format") != _FORMAT:
-            raise InputError(f"{place}: made by another version: {errors.shown(plan.get('format'))}, not '{_FORMAT}'")
+            raise InputError(f"{source}: made by another version: {errors.shown(plan.get('format'))}, not '{_FORMAT}'")
         try:
             return cls(**_legal(plan))
         except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"{place}: signed, but not a valid plan ({error})") from None
+            raise InputError(f"{source}: signed, but not a valid plan ({error})") from None
 
     @classmethod
     def read(cls, path: str | Path, keys: Keys) -> LivePlan:
@@ -279,7 +279,7 @@ class LivePlan:
             text = path.read_text("utf-8", errors="replace")
         except OSError as error:
             raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-        return cls.from_json(text, keys, place=str(path))
+        return cls.from_json(text, keys, source=str(path))
 
 
 def _legal(plan: Mapping[str, Any]) -> dict[str, Any]:

@@ -135,7 +135,7 @@ class Planner:
 
 
 def _digest_of(settings: Settings) -> str:
-    return digest.digest_of([settings.policy_component.numbers, *(getattr(settings, name) for name in _FIXED)])
+    return digest.digest_of([settings.policy_component.version, *(getattr(settings, name) for name in _FIXED)])
 
 
 def credit(record: Mapping[str, Any], positions: Sequence[int]) -> tuple[int, ...]:

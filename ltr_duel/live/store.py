@@ -23,7 +23,7 @@ from ltr_duel.core import InputError, arguments, errors, files
 from ltr_duel.live.settings import Settings, parse_settings
 from ltr_duel.live.validation import FORGOTTEN, StoreError
 
-_APPLICATION, _VERSION = 0x4C54524C, 8
+_APPLICATION, _VERSION = 0x4C54524C, 9
 _PATIENCE = 10_000  # milliseconds to wait for the end of another process's transaction
 _DAY = 86_400.0
 _TABLES = """

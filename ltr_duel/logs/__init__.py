@@ -1,7 +1,7 @@
 """Analysis of click logs of real or simulated searches: compare rankers, compute intervals, decide when to stop.
 
-Comparisons read a log as a stream, so their memory use does not grow with the length of the log. Clicks are credited
-by the kernels of the interleaving methods. To create lists for search pages, use `ltr_duel.interleaving`.
+Start with `compare_log`. It reads a log as a stream, so logs may be larger than memory. Clicks are credited as in
+simulations, by the comparison methods of `ltr_duel.interleaving`, which also creates the lists of search pages.
 """
 
 import lazy_loader
@@ -16,7 +16,7 @@ __all__ = [
     "compare_log",
     "decide",
     "describe_log",
-    "plan_impressions",
+    "required_impressions",
     "simulate_log",
     "subgroups",
     "write_log",

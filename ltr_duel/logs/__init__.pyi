@@ -18,11 +18,11 @@ from .looks import Look as Look
 from .outcomes import Ratio as Ratio
 from .outcomes import credited as credited
 from .outcomes import single_outcomes as single_outcomes
-from .power import ImpressionPlan as ImpressionPlan
 from .power import PairVariance as PairVariance
+from .power import SampleSize as SampleSize
 from .power import pairs_in_log as pairs_in_log
 from .power import pairs_in_matrix as pairs_in_matrix
-from .power import plan_impressions as plan_impressions
+from .power import required_impressions as required_impressions
 from .report import column_notes as column_notes
 from .report import comparison_lines as comparison_lines
 from .report import comparison_table as comparison_table

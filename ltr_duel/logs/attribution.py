@@ -1,12 +1,12 @@
-"""Join exposures and events: which events count by an outcome, for which impression, and at which place of its list.
+"""Join shown lists and events: which events count, for which impression, and at which place of its list.
 
-An exposure is one display of a list. An event is a user's action on one item of the list; it may occur days later and
-be stored in another table. All outcomes of a log come from one join.
+An exposure is one display of a list. An event is a user's action on one item of the list. It may occur days later, and
+may be stored in another table. One join serves all outcomes of a log (w0, w1, ...: what an event adds to each):
 
     events --w0, w1, ...--> counted --impression--> joined --> placed: row, place, owner, w0, w1, ...
                                '--user, item, time (within)--'
 
-The SQL is DuckDB's, in a form that other engines get by transpilation: explicit groups, no lambdas.
+The SQL is that of DuckDB. So that it can be translated for other engines, it has explicit groups and no lambdas.
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ from ltr_duel.logs.engine import Relation, named
 from ltr_duel.logs.table import EVENT, LISTS, NO_RANKER, NO_RANKERS
 
 MICRO: Final = 1_000_000  # integer that represents a value of 1
-LARGEST: Final = "100000000000"  # value of an event; 64 bits contain millionths of the sum of 92 such values
+LARGEST: Final = "100000000000"  # largest value of an event, so that sums fit in 64 bits
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 _KIND = re.compile(r"kind = '((?:[^']|'')*)'.*", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What decides an impression: the ranker whose documents got more of it wins.
+    """A rule that decides an impression: the ranker whose documents got more clicks (or other events, or value) wins.
 
     Parameters
     ----------
     name : str
         Name in tables and messages.
     where : str
-        SQL condition on the columns of events (``kind``, ``item``, ``position``, ``value``, ``dwell``, ``time``,
-        ``user``, ``owner``): which events count. All events by default.
+        SQL condition that an event must satisfy to count. It may use the columns ``kind``, ``item``, ``position``,
+        ``value``, ``dwell``, ``time``, ``user`` and ``owner`` of events. By default, all events count.
     value : str
-        SQL expression of the same columns, which is added up, such as ``"value"``. By default, each document with an
-        event counts once.
+        SQL expression of the same columns, such as ``"value"``, which is added up for each ranker. By default, it is
+        the number of documents with an event.
     within : str
-        A duration such as ``7d``: an event without an impression is credited to the last exposure of the same user and
-        item, if it was at most this long before the event. By default such events do not count.
+        For events without an impression: how old the exposure may be, such as ``7d``. The event is credited to the last
+        exposure of the same user and item. By default, such events do not count.
     window : float, optional
-        Only events from 0 to this many seconds after their exposure count, and of events with a value only positive
-        ones: the rule of live experiments. Clicks in one table, and events without a time, all count.
+        The rule of live experiments: an event counts only from 0 to this many seconds after its exposure, and only if
+        its value is positive or missing. Events without a time, and clicks in a log of one table, always count.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class Outcome:
 
     @property
     def seconds(self) -> float:
-        """``within`` in seconds; 0 if events without an impression do not count."""
+        """The number of seconds in ``within``; 0 if events without an impression do not count."""
         match = re.fullmatch(r"(\d+\.?\d*)([smhdw])|", self.within)
         if not match:
             raise InputError(f"'{self.within}' is not a duration: write 30m, 12h or 7d")
@@ -73,35 +73,35 @@ class Outcome:
 
     @property
     def kind(self) -> str:
-        """The kind of event in the condition; "" if the condition does not begin with a kind."""
+        """The kind of event that the condition begins with; "" if it does not begin with a kind."""
         match = _KIND.fullmatch(self.where)
         return match[1].replace("''", "'") if match else ""
 
     @property
     def counts(self) -> str:
-        """The SQL of whether an event counts."""
+        """SQL for whether an event counts."""
         return f"({self.where or '1 = 1'})" + " AND (value IS NULL OR value > 0)" * (self.window is not None)
 
     def millionths(self) -> str:
-        """Return the SQL of what an event adds, in millionths; null if it does not count."""
+        """Return SQL for what an event adds to the credit, in millionths; null if the event does not count."""
         if not self.value:
             return f"CASE WHEN {self.counts} THEN CAST({MICRO} AS BIGINT) END"
         rounded = f"CAST(floor(({self.value}) * 1e6 + 0.5) AS BIGINT)"
         return f"CASE WHEN {self.counts} AND abs({self.value}) <= {LARGEST} THEN {rounded} END"
 
 
-def outcome_of(given: str | Outcome, within: str = "") -> Outcome:
-    """Return an outcome: ``click`` or another kind of event, ``value``, or ``dwell>=30``, written as text."""
-    if isinstance(given, Outcome):
-        return given
-    if match := re.fullmatch(r"dwell>=(\d+\.?\d*)", given.replace(" ", "")):
-        return Outcome(given, f"kind = 'click' AND dwell >= {float(match[1])}", "", within)
-    if not given or re.search(r"[<>=]", given):
-        raise InputError(f"'{given}' is not an outcome: give click or another kind of event, value, or dwell>=30")
-    if given == "value":
-        return Outcome(given, "value IS NOT NULL", "value", within)
-    kind = given.replace("'", "''")
-    return Outcome(given, f"kind = '{kind}'", "", within)
+def outcome_of(outcome: str | Outcome, within: str = "") -> Outcome:
+    """Return the outcome for a text: ``click`` or another kind of event, ``value``, or ``dwell>=30``."""
+    if isinstance(outcome, Outcome):
+        return outcome
+    if match := re.fullmatch(r"dwell>=(\d+\.?\d*)", outcome.replace(" ", "")):
+        return Outcome(outcome, f"kind = 'click' AND dwell >= {float(match[1])}", "", within)
+    if not outcome or re.search(r"[<>=]", outcome):
+        raise InputError(f"'{outcome}' is not an outcome: give click or another kind of event, value, or dwell>=30")
+    if outcome == "value":
+        return Outcome(outcome, "value IS NOT NULL", "value", within)
+    kind = outcome.replace("'", "''")
+    return Outcome(outcome, f"kind = '{kind}'", "", within)
 
 
 class EventCounts(NamedTuple):
@@ -110,13 +110,13 @@ class EventCounts(NamedTuple):
     counted: int  # events that count by the outcome
     loose: int  # counted events without an impression
     known: int  # counted events without an impression, but with user and item
-    attributed: int  # events that belong to an exposure (once for each)
-    placed: int  # events among them that are on an item of the list
+    attributed: int  # events that belong to an exposure, counted once for each exposure
+    placed: int  # attributed events that are on an item of the list
     given: int  # events without an impression that were credited to an exposure
 
 
 def completed(engine: Any, events: Relation) -> Relation:
-    """Return events with all columns of `EVENT`; if there is no column ``kind``, all events are clicks."""
+    """Return events with all columns of `EVENT`. If they have no column ``kind``, all events are clicks."""
     default = {"kind": "'click'"}
     missing = [
         f"CAST({default.get(name, 'NULL')} AS {kind}) AS {named(name)}"
@@ -133,11 +133,11 @@ def attribute(
     outcomes: Sequence[Outcome],
     find: Callable[[Any], Any] | None = None,
 ) -> tuple[Relation, EventCounts]:
-    """Join exposures to the events that count: ``row``, ``place``, ``owner``, and the sums w0, w1, ... of each outcome.
+    """Return for each place with events its ``row``, ``place``, ``owner``, and the sums w0, w1, ... of the outcomes.
 
-    If events name owners, ``strange`` is the name of an owner that is not a ranker of its exposure, whose number is
-    `NO_RANKER`. Exposures have ``row``, an id of the row, and events all columns of `EVENT`. find: returns the row of
-    an event's ``origin``.
+    Exposures have ``row``, an id of the row, and events have all columns of `EVENT`. If events name owners, the column
+    ``strange`` has the name of an owner that is not a ranker of its exposure; its number is `NO_RANKER`. ``find``
+    returns the row of an event's ``origin``, for messages.
     """
     by_event = not {"owners", "page"} & set(exposures.columns)  # events name the owners of their items
     if by_event and "rankers" not in exposures.columns:
@@ -160,7 +160,7 @@ def attribute(
             others = ", ".join(v if v == w else f"CAST(NULL AS BIGINT) AS {v}" for v in weights)
             parts.append(f"SELECT row, place, owner, owner_name, {others} FROM late_{w}")
     each = ", ".join(f"CAST(sum({w}) AS BIGINT) AS {w}" for w in weights)
-    # DuckDB cannot spill groups with a minimum of texts, so only events that name owners have it.
+    # DuckDB cannot move groups with a minimum of texts to disk, so this column is added only if it is needed.
     strange = f"min(CASE WHEN owner = {NO_RANKER} THEN owner_name END) AS strange, " * by_event
     placed = engine.keep(
         f"""SELECT row, place, owner, {strange}{each}, count(w0) AS events FROM ({" UNION ALL ".join(parts)}) AS a
@@ -175,7 +175,6 @@ def attribute(
 
 
 def _timely(weights: dict[str, Outcome]) -> str:
-    """Return the SQL of the weights of an event e of an exposure x; null outside the window."""
     chosen = []
     for w, outcome in weights.items():
         inside = f"coalesce(e.time - x.time BETWEEN 0 AND {outcome.window!r}, TRUE)"
@@ -190,7 +189,7 @@ def _counted(
     weights: dict[str, Outcome],
     find: Callable[[Any], Any] | None,
 ) -> dict[str, Any]:
-    """Check and count the events in one scan; raise `InputError` for the first that cannot be read."""
+    """Check and count the events in one scan; raise `InputError` for the first event that cannot be read."""
     positions = f"coalesce({', '.join(weights)}) IS NOT NULL AND impression IS NOT NULL"
     positions += " AND item IS NULL" * ("shown" in exposures.columns)
     (first,) = engine.rows("SELECT min(time) AS first FROM x", x=exposures)
@@ -218,9 +217,9 @@ def _counted(
 
 
 def _place(exposures: Relation, *, by_event: bool, items: bool) -> tuple[str, str]:
-    """Return the SQL of an event's place in the list of its exposure (null if it is not on the list), and its owner.
+    """Return SQL for an event's place in the list of its exposure (null if it is not on the list), and for its owner.
 
-    Without lists, any item with an owner has a place: its id or its position, as text.
+    In a log without lists, the place of an item is its id or its position, as text, if the event names an owner.
     """
     lists = [name for name in ("shown", "owners") if name in exposures.columns]
     place = "coalesce(item, CAST(position AS VARCHAR))"
@@ -236,7 +235,7 @@ def _place(exposures: Relation, *, by_event: bool, items: bool) -> tuple[str, st
 
 
 def _late(engine: Any, exposures: Relation, events: Relation, outcome: Outcome, w: str, owner: str) -> Relation:
-    """Return the events without an impression that count for an exposure of their user and item."""
+    """Return the events without an impression, each credited to the last exposure of its user and item."""
     if not {"shown", "user"} <= set(exposures.columns):
         raise InputError("events without an impression require the columns 'user' and 'shown' of exposures")
     lists = [name for name in ("owners", "rankers") if name in exposures.columns]
@@ -255,9 +254,9 @@ def _late(engine: Any, exposures: Relation, events: Relation, outcome: Outcome, 
 
 
 def clicked_places(engine: Any, placed: Relation, number: int, *, by_event: bool) -> Relation:
-    """Return for each row its ``clicks``, the places with events of an outcome.
+    """Return for each row its ``clicks``: the places in its list with events of an outcome.
 
-    If events name the owners of their items, the places are numbers of these items, and ``owners`` has their owners.
+    If events name the owners of their items, the items with events are numbered, and ``owners`` has their owners.
     """
     rows, place, owners = f"SELECT *, w{number} AS w FROM placed WHERE place IS NOT NULL", "place", ""
     if by_event:

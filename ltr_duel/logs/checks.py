@@ -1,7 +1,7 @@
-"""Checks of the rows of a log and of its events: each has a condition for the engine, and a message.
+"""Checks of the rows and the events of a log. A check is an SQL condition that makes a row unusable, and a message.
 
-The engine finds unusable rows in one scan, which also counts the kinds of rows. Messages are made in DuckDB, from the
-values of the first row of each reason. Unusable rows may be skipped; an unusable event is an error.
+One scan of the engine finds all unusable rows, and lists which rankers and methods occur in the others. Unusable rows
+may be skipped, but an unusable event is an error. A message names the first bad row, and its values.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ Row = dict[str, Any]
 
 
 class Check(NamedTuple):
-    """A condition that makes a row unusable."""
+    """A condition that makes a row unusable, and the message on such a row."""
 
     columns: str  # columns that the check reads, separated by spaces; if one is absent, the check is omitted
-    wrong: str  # SQL condition, given the columns of rows and of `Engine.measured`
-    message: str  # text with values ``{value}``, which are SQL
+    wrong: str  # SQL condition on the columns of a row, and on those that `Engine.measured` adds
+    message: str  # text of the message; SQL in braces is replaced by its value for the row
 
 
 def _outside(name: str, low: int, high: str) -> str:
@@ -41,7 +41,7 @@ def _outside(name: str, low: int, high: str) -> str:
 
 
 def _first(name: str, wrong: str) -> str:
-    """Return the first entry ``e`` of a list for which a condition holds, as a value of a message."""
+    """Return a value of a message: the first entry ``e`` of a list for which a condition holds."""
     return f"{{list_filter({name}, lambda e: {wrong})[1]}}"
 
 
@@ -79,11 +79,11 @@ _CHECKS = (
 
 
 class Checked(NamedTuple):
-    """The lines of a log that are not read, and the kinds of the others."""
+    """Result of `checked`: the lines of a log that are not read, and the kinds of the others."""
 
-    kinds: list[Row]  # different ``rankers``, ``method``, ``outcome`` and ``given``, with ``first_line``
-    equal: list[int]  # lines that equal an earlier line but for the time: shown again, and counted once
-    reasons: dict[int, str]  # why a line is bad; lines with equal texts are bad for one reason
+    kinds: list[Row]  # different combinations of rankers, method, outcome and ``given``, with ``first_line``
+    equal: list[int]  # lines that repeat an earlier line with another time: the page was shown again, and counts once
+    reasons: dict[int, str]  # for each bad line, the reason in short
     sentence: Callable[[int], str]  # returns the message on a bad line
 
     @property
@@ -93,11 +93,11 @@ class Checked(NamedTuple):
 
 
 class BadLines:
-    """Counter of the bad lines of a log; ``allowed`` is the maximum number, None for no limit."""
+    """Counter of the bad lines of a log; ``allowed`` is the largest permitted number, None for any number."""
 
     def __init__(self, find: Callable[[int], Any], allowed: int | None) -> None:
         self._find, self._allowed = find, allowed
-        self._reasons: dict[int, str] = {}  # of each line
+        self._reasons: dict[int, str] = {}  # the reason of each bad line
         self._first: dict[str, str] = {}  # message on the first line of each reason
         self.equal = 0  # number of lines that count once with an earlier line
 
@@ -113,7 +113,7 @@ class BadLines:
 
     @property
     def sentences(self) -> list[str]:
-        """One message per reason: the first line that is bad for this reason, and the number of such lines."""
+        """One message for each reason: its first bad line, and how many lines are bad for this reason."""
         number = Counter(self._reasons.values())
         return [first + f"; {number[why]:,} such lines" * (number[why] > 1) for why, first in self._first.items()]
 
@@ -134,15 +134,15 @@ class BadLines:
 
 
 def given_owners(columns: Collection[str], *, by_event: bool) -> str:
-    """Return the SQL of whether a row has owners; they may also be those of its events."""
+    """Return SQL for whether a row has owners, either itself or by its events."""
     return "owners IS NOT NULL" if "owners" in columns else f"1 = {int(by_event)}"
 
 
 def checked(engine: Any, rows: Relation, given: str, find: Callable[[int], Any], *, documents: bool = True) -> Checked:
     """Check all rows of a relation with columns of a log, ``line``, and perhaps ``fault``.
 
-    given: SQL of whether a row has owners.
-    documents: whether a document must not be shown twice, the check that takes longest by far.
+    given: SQL for whether a row has owners. documents: whether to check that no document is shown twice; this check
+    takes much longer than all others.
     """
     equal, first = _repeated(engine, rows) if "impression" in rows.columns else ([], {})
     checks = [*_CHECKS, *_unit_of_time(engine, rows)]
@@ -150,7 +150,7 @@ def checked(engine: Any, rows: Relation, given: str, find: Callable[[int], Any],
     coded = code_rows(engine, engine.measured(rows), checks)
     kinds = kinds_of(engine, coded, given, "code")
     bad = {row["code"] for row in kinds if row["code"] >= 0}
-    if _ZERO in checks and (zero := checks.index(_ZERO)) in bad:  # the clicks of all rows mean something else
+    if _ZERO in checks and (zero := checks.index(_ZERO)) in bad:  # then the clicks of all rows are wrong
         (row,) = engine.rows(f"SELECT min(line) AS line FROM t WHERE code = {zero}", t=coded)
         raise InputError(f"{find(row['line'])}: {_ZERO.message}")
     reasons: dict[int, str] = {}
@@ -163,29 +163,29 @@ def checked(engine: Any, rows: Relation, given: str, find: Callable[[int], Any],
         row = engine.query(f"SELECT * FROM t WHERE line = {line}", t=coded)
         if line not in first:
             return message(row, checks[row["code"][0].as_py()].message)
-        here, before = find(line), find(first[line])
+        place, before = find(line), find(first[line])
         where = f"line {before.row}" if isinstance(before.row, int) else before.row
-        return f"impression '{row['impression'][0]}' repeats {where if before.file == here.file else before}{_AGAIN}"
+        return f"impression '{row['impression'][0]}' repeats {where if before.file == place.file else before}{_AGAIN}"
 
     sound = [row for row in kinds if row["code"] < 0]
     return Checked(sound, equal, dict.fromkeys(first, _REPEATED) | reasons, sentence)
 
 
 def kinds_of(engine: Any, rows: Relation, given: str, *more: str) -> list[Row]:
-    """Return the kinds of rows: rankers, method, outcome, ``given`` and ``more``, in the order of their first lines."""
+    """Return the different combinations of rankers, method, outcome, ``given`` and ``more``, in order of appearance."""
     keys = [*(name for name in ("rankers", "method", "outcome") if name in rows.columns), *more]
     sql = f"SELECT {', '.join([*keys, f'{given} AS given'])}, min(line) AS first_line FROM t"
     return sorted(engine.rows(f"{sql} GROUP BY {', '.join([*keys, given])}", t=rows), key=lambda row: row["first_line"])
 
 
 def code_rows(engine: Any, rows: Relation, checks: Sequence[Check]) -> Relation:
-    """Return rows with ``code``, the number of the first check that a row fails, or -1."""
+    """Return the rows with a column ``code``: the index of the first check that a row fails, or -1."""
     cases = " ".join(f"WHEN {check.wrong} THEN {k}" for k, check in enumerate(checks))
     return engine.view(f"SELECT *, {f'CASE {cases} ELSE -1 END' if cases else -1} AS code FROM t", t=rows)
 
 
 def message(row: Any, text: str) -> str:
-    """Return the message on a row, an Arrow table."""
+    """Return the message on a row, with the values of the row, which is an Arrow table."""
     import duckdb
 
     parts = re.split(r"[{}]", text)
@@ -201,7 +201,7 @@ def _present(checks: Sequence[Check], rows: Relation) -> list[Check]:
 
 
 def _repeated(engine: Any, rows: Relation) -> tuple[list[int], dict[int, int]]:
-    """Return the lines that equal the first line of their impression but for the time; of others, that first line."""
+    """Return the repeats that differ in time at most, and for each other repeat the first line of its impression."""
     (again,) = engine.rows("SELECT count(impression) > count(DISTINCT impression) AS again FROM t", t=rows)
     if not again["again"]:
         return [], {}
@@ -238,7 +238,7 @@ def without(engine: Any, rows: Relation, lines: Collection[int]) -> Relation:
 def event_checks(events: Relation, positions: str, first: float | None) -> list[Check]:
     """Return the checks of events whose exposures begin at the time ``first``.
 
-    positions: SQL of whether the position of an event is a place of a list.
+    positions: SQL for whether the position of an event is a place of a list.
     """
     zero = f"an event at position 0: {_FROM_0}; for positions from 0 map position::int + 1 with --source"
     checks = [

@@ -1,8 +1,9 @@
-"""Means with standard errors that allow for correlated outcomes of a user or a query.
+"""Means with standard errors that allow for correlated outcomes of the same user or query.
 
-The mean outcome of a pair of rankers is a ratio: the sum of its outcomes over their number. A cluster is a user or a
-query. The error follows by the delta method: a cluster's residual is its sum minus its number times the mean. The same
-formulas therefore hold for a ratio of two outcomes, whose "number" is the sum of the outcome in the denominator.
+A cluster is all outcomes of one user, or of one query. The mean of a pair of rankers is a ratio: the sum of its
+outcomes divided by their number. Its standard error follows from the residuals of the clusters (delta method). The
+residual of a cluster is its sum of outcomes minus its number of outcomes times the mean. For a ratio of two outcomes,
+the formulas are the same, with the outcome in the denominator in place of the number.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from ltr_duel.core import FloatMatrix, FloatVector, statistics
 
 
 class Means(NamedTuple):
-    """Means of several pairs; each field has one entry per pair."""
+    """Means with standard errors; each field has one entry per pair."""
 
     mean: FloatVector
-    error: FloatVector  # standard error; infinite if one cluster has all outcomes
+    error: FloatVector  # standard error; infinite if a single cluster has all outcomes
     freedom: FloatVector  # degrees of freedom: the effective number of clusters, minus one
 
     @classmethod
     def joined(cls, parts: Iterable[Means]) -> Means:
-        """Return the means of several sets of pairs."""
+        """Return the means of several sets of pairs as one set."""
         return cls(*map(np.concatenate, zip(*parts, strict=True)))
 
     def of(self, pairs: Any) -> Means:
@@ -33,11 +34,11 @@ class Means(NamedTuple):
 
 
 def clustered_means(count: FloatMatrix, total: FloatMatrix, times: FloatVector | float = 1.0) -> Means:
-    """Return means and cluster-robust standard errors; count and total have shape (pairs, clusters).
+    """Return means and standard errors; count and total have shape (pairs, clusters).
 
-    The errors are CR2 (Liang, Zeger 1986; Bell, McCaffrey 2002), with the degrees of freedom of Carter, Schnepel,
-    Steigerwald (Review of Economics and Statistics 2017) for independent outcomes within a cluster. Tests and intervals
-    use the result of `cautious_means` instead.
+    count, total: the number and the sum of the outcomes of a cluster. times: how many clusters have these numbers. The
+    errors are CR2 (Liang, Zeger 1986; Bell, McCaffrey 2002), and the degrees of freedom those of Carter, Schnepel and
+    Steigerwald (2017) for independent outcomes. Tests and intervals use `cautious_means` instead.
     """
     n = (count * times).sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -54,11 +55,11 @@ def cautious_means(
 ) -> Means:
     """Return means and errors for intervals, with one won and one lost cluster added, so that no error is 0.
 
-    Without added clusters, two won impressions would have a sample variance of 0 (Agresti, Min. Statistics in Medicine
+    Without these two clusters, two won impressions would have a variance of 0 (Agresti, Min. Statistics in Medicine
     2005). The size of an added cluster is the geometric mean of the mean cluster size and the design effect. The design
     effect is 1 if the outcomes within a cluster are independent; if they are all equal, it is the mean cluster size.
-    The degrees of freedom are (sum V)^2 / sum V^2 - 1, where V are the variances of the clusters' sums, about
-    count * (rest + alike * count) for a correlation ``alike`` within a cluster, and rest = 1 - alike.
+    The degrees of freedom are (sum V)^2 / sum V^2 - 1. Here V is the variance of a cluster's sum, about count * (1 -
+    alike + alike * count), and ``alike`` is the correlation of outcomes within a cluster.
     """
     all_n, all_y, squared = count * times, total * times, count * count
     once, sum_y = all_n.sum(axis=1), all_y.sum(axis=1)
@@ -85,12 +86,11 @@ def cautious_means(
 
 
 def _unless_alone(alone: Any, mean: FloatVector, error: FloatVector, freedom: FloatVector) -> Means:
-    """Return the means; a pair of a single cluster has no error."""
     return Means(mean, np.where(alone, np.inf, error), np.where(alone, 0.0, freedom))
 
 
 def naive_means(n: FloatVector, total: FloatVector, square: FloatVector) -> Means:
-    """Return means and errors from sums of y and y^2, as if all outcomes were independent."""
+    """Return means and errors of independent outcomes, given their number, their sum and their sum of squares."""
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = total / n
         variance = np.maximum(square / n - mean**2, 0) * n / (n - 1)
@@ -100,13 +100,13 @@ def naive_means(n: FloatVector, total: FloatVector, square: FloatVector) -> Mean
 def interval_ends(
     cautious: Means, confidence: float, p: FloatVector | None = None, bound: float = 1.0
 ) -> tuple[FloatVector, FloatVector]:
-    """Return the ends of Student's intervals; with p-values of "the mean is 0", they contain 0 unless p rejects it."""
+    """Return the ends of Student's intervals; with p-values, an interval contains 0 unless its p-value rejects 0."""
     half = statistics.student_reach(cautious.error, cautious.freedom, confidence)
     return clipped_ends(cautious.mean, half, True if p is None else p < 1 - confidence, bound)
 
 
 def clipped_ends(mean: FloatVector, half: FloatVector, refuted: Any, bound: float) -> tuple[FloatVector, FloatVector]:
-    """Return the ends of intervals within [-bound, bound], extended to contain 0 unless it is refuted."""
+    """Return the ends of intervals within [-bound, bound], extended so that they contain 0 unless 0 is refuted."""
     middle = np.where(np.isfinite(half), mean, 0.0)
     low, high = np.maximum(middle - half, -bound), np.minimum(middle + half, bound)
     return np.where(refuted, low, np.minimum(low, 0.0)), np.where(refuted, high, np.maximum(high, 0.0))

@@ -1,6 +1,6 @@
-"""Convert the columns of a file to the columns of a log, by DuckDB expressions that depend on their types.
+"""Convert the columns of a file to the types of a log's columns, by DuckDB expressions.
 
-A value that cannot be converted is a fault of its row: the column ``fault`` has the message on the first one.
+If a value of a row cannot be converted, the column ``fault`` has the message on the first such value.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _NULLABLE = ("impression", "user", "item", "position", "owner", "value", "dwell"
 
 
 def require_columns(where: str | Path, have: Sequence[str], kind: str, context: Collection[str] = ()) -> None:
-    """Raise `InputError` if a file or table lacks needed columns, or a column by which the log is to be divided."""
+    """Raise `InputError` if a file or table lacks a needed column, or a column by which the log is to be divided."""
     missing = [" or ".join(f"'{name}'" for name in group) for group in NEEDED[kind] if not set(group) & set(have)]
     names = ", ".join([*have[:_NAMED], *["..."] * (len(have) > _NAMED)]) or "none"
     if missing:
         columns, them = ("columns", "columns, or map them") if len(missing) > 1 else ("column", "a column, or map it")
         lacks = f"{where} has no {columns} {errors.listed(missing)} (it has {names}): rename {them} with --source"
         raise InputError(errors.in_one_line(f"{lacks}; see docs/logs.md{_UBI * (set(have) >= _RECORDS)}"))
-    for name in {*context} - {"day", "week", *have}:  # `subgroups` makes these from times
+    for name in {*context} - {"day", "week", *have}:  # `subgroups` computes days and weeks from times
         raise InputError(errors.in_one_line(f"{where}: {errors.unknown_name('column', name, have[:_NAMED])}"))
 
 
@@ -50,28 +50,27 @@ def typed(engine: Engine, raw: str, types: dict[str, str] = LOG) -> str:
     """Return SQL that converts the columns of a query to ``types``, and adds ``fault`` if a conversion can fail."""
     kinds = {row["column_name"]: row["column_type"] for row in engine.rows(f"DESCRIBE {raw}")}
     floats = [named(name) for name, kind in kinds.items() if kind in ("DOUBLE", "FLOAT") and name in _NULLABLE]
-    if floats:  # frames store NaN for none; as text, because statistics of Parquet files let DuckDB omit isnan()
+    if floats:  # data frames store missing values as NaN; DuckDB may skip isnan() for Parquet, so compare text
         nulls = ", ".join(f"CASE WHEN {name}::VARCHAR <> 'nan' THEN {name} END AS {name}" for name in floats)
         raw = f"SELECT * REPLACE ({nulls}) FROM ({raw})"
-    made = {name: _converted(name, kinds, types) for name in kinds if name != "fault"}
-    other = {name: named(f"ltr {name}") for name, value in made.items() if value != named(name)}
+    converted = {name: _converted(name, kinds, types) for name in kinds if name != "fault"}
+    other = {name: named(f"ltr {name}") for name, value in converted.items() if value != named(name)}
     faults = ["WHEN fault IS NOT NULL THEN fault"] if "fault" in kinds else []
     for name, value in other.items():
         text = _text(named(name), kinds[name])
         faults.append(f"WHEN {text} <> '' AND {value} IS NULL THEN {_sentence(name, kinds, types)}")
     if "owners" in other and "rankers" in kinds and kinds["owners"] != "VARCHAR[]":
         faults.append(f"WHEN {_ambiguous(other['owners'], _rankers(kinds, types))} THEN {quoted(_EITHER)}")
-    if "rankers" in other:  # owners are converted by them
-        raw = f"SELECT *, {made['rankers']} AS {other['rankers']} FROM ({raw})"
-    chosen = [f"{other.get(name, named(name))} AS {named(name)}" for name in made]
+    if "rankers" in other:  # the names in owners are looked up in rankers
+        raw = f"SELECT *, {converted['rankers']} AS {other['rankers']} FROM ({raw})"
+    chosen = [f"{other.get(name, named(name))} AS {named(name)}" for name in converted]
     if faults:
         chosen.append(f"CASE {' '.join(faults)} END AS fault")
-    once = ", ".join(["*", *(f"{made[name]} AS {value}" for name, value in other.items() if name != "rankers")])
+    once = ", ".join(["*", *(f"{converted[name]} AS {value}" for name, value in other.items() if name != "rankers")])
     return f"SELECT {', '.join(chosen)} FROM (SELECT {once} FROM ({raw}))"
 
 
 def _converted(name: str, kinds: dict[str, str], types: dict[str, str]) -> str:
-    """Return the expression of the converted column."""
     column, kind = named(name), kinds[name]
     wanted = types.get(name, kind)
     if name == "owners" and ("rankers" in kinds or kind in ("JSON", "VARCHAR", "VARCHAR[]")):
@@ -105,20 +104,19 @@ def _converted(name: str, kinds: dict[str, str], types: dict[str, str]) -> str:
 
 
 def _text(column: str, kind: str) -> str:
-    """Return the SQL of a value as text; null if JSON says null."""
+    """Return SQL for a value as text; the null of JSON becomes null."""
     return {"JSON": f"json_extract_string({column}, '$')", "VARCHAR": column}.get(kind, f"{column}::VARCHAR")
 
 
 def _rankers(kinds: dict[str, str], types: dict[str, str]) -> str:
-    """Return the name of the converted column of rankers, or null."""
     if "rankers" not in kinds:
         return "NULL::VARCHAR[]"
     return "rankers" if _converted("rankers", kinds, types) == named("rankers") else '"ltr rankers"'
 
 
 def _owners(column: str, kind: str, rankers: str) -> str:
-    """Return the expression that converts owners (names as text, or positions) to positions in rankers, -1 for none."""
-    if kind == "INTEGER[]":  # the type of a written log
+    """Return SQL that converts owners (names or positions) to positions in the list of rankers, -1 for none."""
+    if kind == "INTEGER[]":  # as in a log that this package wrote
         return column
     if kind not in ("JSON", "VARCHAR", "VARCHAR[]"):
         return f"try_cast({column} AS INTEGER[])"
@@ -128,12 +126,12 @@ def _owners(column: str, kind: str, rankers: str) -> str:
         number = "CASE WHEN json_type(e) <> 'DOUBLE' THEN try_cast(e AS INTEGER) END"
         index = f"CASE WHEN json_type(e) = 'VARCHAR' THEN {index} ELSE coalesce({number}, {NO_RANKER}) END"
     entries = _entries(column, kind)
-    made = f"list_transform({entries}, lambda e: CASE WHEN coalesce({name}, '') = '' THEN -1 ELSE {index} END)"
-    return f"CASE WHEN NOT list_contains({made}, {NO_RANKER}) THEN {made}::INTEGER[] END"
+    positions = f"list_transform({entries}, lambda e: CASE WHEN coalesce({name}, '') = '' THEN -1 ELSE {index} END)"
+    return f"CASE WHEN NOT list_contains({positions}, {NO_RANKER}) THEN {positions}::INTEGER[] END"
 
 
 def _entries(column: str, kind: str) -> str:
-    """Return the SQL of the entries of a list; in JSON, those that are text have quotation marks."""
+    """Return SQL for the entries of a list; texts in JSON keep their quotation marks."""
     if kind not in ("JSON", "VARCHAR"):
         return column
     array = f"CASE WHEN json_valid({column}) AND json_type({column}) = 'ARRAY' THEN {column}::JSON END"
@@ -141,14 +139,14 @@ def _entries(column: str, kind: str) -> str:
 
 
 def _ambiguous(owners: str, rankers: str) -> str:
-    """Return the SQL of whether owners, written as numbers, may be read as names and as positions of other rankers."""
+    """Return SQL for whether numbers of owners could be names of rankers as well as positions of other rankers."""
     given = f"list_filter({owners}, lambda e: e >= 0)"
     names, other = f"list_has_all({rankers}, {given}::VARCHAR[])", f"coalesce({rankers}[e + 1] <> e::VARCHAR, true)"
     return f"owners::VARCHAR NOT LIKE '%\"%' AND {names} AND len(list_filter({given}, lambda e: {other})) > 0"
 
 
 def _sentence(name: str, kinds: dict[str, str], types: dict[str, str]) -> str:
-    """Return the SQL of the message on a value that cannot be converted."""
+    """Return SQL for the message on a value that cannot be converted."""
     column, kind = named(name), kinds[name]
     of_event = " of an event" * (types is EVENT)
     must = _AS_JSON if kind == "VARCHAR" and types.get(name, "").endswith("]") else LEGAL.get(name, LEGAL["query"])
@@ -174,5 +172,5 @@ def _sentence(name: str, kinds: dict[str, str], types: dict[str, str]) -> str:
 
 
 def seconds(text: str) -> str:
-    """Return the SQL that converts a time in a text, a number of seconds or a date, to seconds."""
+    """Return SQL that converts a text, a number of seconds or a date, to seconds."""
     return f"coalesce(try_cast({text} AS DOUBLE), epoch_us(try_cast({text} AS TIMESTAMPTZ)) / 1e6)"

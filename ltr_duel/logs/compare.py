@@ -1,10 +1,10 @@
-"""Compare the rankers of a log: credit its events, sum the outcomes of each pair and cluster, and test each pair.
+"""Compare the rankers of a log: credit its events, add up the outcomes of each pair of rankers, and test each pair.
 
-An adaptive policy shows losing rankers less often. How many outcomes a pair has therefore depends on these outcomes, so
-their mean is biased (Nie, Tian, Taylor, Zou, AISTATS 2018). A confidence sequence remains valid: the policy chooses
-pairs by past outcomes only, so the expectation of a new user's outcome is the pair's mean, and a bet that this mean is
-higher or lower has no expected gain (`ltr_duel.logs.sequential`). The interval is valid at any time, including the end
-of the log. It assumes that each impression has a new user, and holds only for the queries of the log.
+Some logs come from a policy that learns: it shows a ranker less often after it has lost. The plain mean of a pair is
+then biased, because the number of outcomes depends on the outcomes themselves (Nie, Tian, Taylor, Zou, AISTATS 2018).
+For such logs, `ltr_duel.logs.sequential.confidence_sequence` computes the intervals. They are valid, because the policy
+knows only past outcomes when it chooses a pair: the expectation of the next outcome is still the pair's mean. They
+assume that each impression has a new user, and hold only for the queries of the log.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ from ltr_duel.core import InputError, digest, errors, progress
 from ltr_duel.logs.comparison import Comparison, compared
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.looks import drift_notes, looks_of, step_of
-from ltr_duel.logs.lost_events import event_notes
 from ltr_duel.logs.outcomes import AnyOutcome, Ratio, credited_outcome, outcome_name, ratio_in, single_outcomes
-from ltr_duel.logs.soundness import check_log, policies_of
+from ltr_duel.logs.soundness import check_log, event_notes, policies_of
 from ltr_duel.logs.sums import CLUSTERS, Grouping, pair_sums
 
 _FORGOTTEN = "forgotten-"  # prefix of the names that `ltr_duel.live` gives to forgotten users
@@ -40,29 +39,27 @@ def compare_log(
 ) -> Comparison:
     """Credit the events of a log, and compare each pair of interleaved rankers by one or more outcomes.
 
-    ``comparison.decision`` is the decision that ``logs compare`` prints. If the log's column ``policy`` names a policy
-    that reacts to outcomes, means and intervals are those of a confidence sequence, so that they stay valid, and
-    ``warnings`` has a note.
+    ``comparison.decision`` is the decision that the command ``logs compare`` prints. If a policy chose the rankers by
+    earlier outcomes (column ``policy``), intervals are those of a confidence sequence, and a warning says so.
 
     Parameters
     ----------
     log : ClickLog, path, data frame or Ibis table
-        A log, or what `ClickLog` opens with its default settings.
+        The log. Anything else than a `ClickLog` is opened with the default settings of `ClickLog`.
     outcomes : str, Outcome, Ratio, or a sequence of them
-        The first outcome decides; the others are ``comparison.secondary``. By default, the outcomes of the log that are
-        no guardrails; of a path or table, ``click``. A `ClickLog` must be opened with ``outcome=`` of all outcomes and
-        guardrails (of ratios, both).
+        The first outcome decides. The results for the others are in ``comparison.secondary``. By default, these are the
+        outcomes of the `ClickLog` without the guardrails, and ``click`` for any other log. A `ClickLog` must have been
+        opened with ``outcome=`` all outcomes and guardrails, and for a ratio with both of its outcomes.
     guardrails : mapping of str to float
-        Outcomes (or ratios) that must not get worse, with the largest accepted loss: above 0, of outcomes at most 1.
+        Outcomes (or ratios) that must not get worse, each with the largest accepted loss (for outcomes, at most 1).
     cluster : {"", "user", "query", "impression"}
-        Groups within which outcomes may be correlated: users, queries, or none. The default is users if the log has
-        users, else queries.
+        Groups within which outcomes may be correlated. By default, users if the log has any, and else queries.
     confidence : float
         Confidence of the intervals, above 0 and below 1.
     rankers : collection of str
-        The permitted rankers; by default, all rankers are permitted.
+        The permitted rankers. By default, all rankers are permitted.
     looks : bool
-        Whether to record the development over time, which the plot requires; this takes longer.
+        Whether to record how the comparison developed over time, which the plot requires. This takes longer.
 
     Returns
     -------
@@ -122,10 +119,10 @@ def _compared(
     looks: bool,
     primary: Comparison | None,
 ) -> Comparison:
-    """Return the comparison by one outcome; beside that of the primary outcome, it has no looks and warnings.
+    """Return the comparison by one outcome.
 
-    If a policy reacts to outcomes, queries as clusters are replaced by users, or by impressions if no row has a user,
-    which are the units of the confidence sequence.
+    primary: the comparison by the first outcome; if it is given, looks and warnings are left out. In the log of a
+    policy that reacts to outcomes, clusters by query become users, or impressions if no row has a user.
     """
     outcomes, rows, creditor, facts = credited_outcome(log, outcome, rankers)
     policies, name = policies_of(log.engine, rows), outcome_name(outcome)
@@ -143,7 +140,7 @@ def _compared(
     users, forgotten = (primary.provenance["users"], 0) if primary else _users(log.engine, rows)
     own, events = (
         digest.sha256_file(path) if path and path.is_file() else "" for path in (log.path, log.loaded.events_file)
-    )  # not of a folder, several files or a table
+    )  # a folder, several files or a table have no digest
     optional = {
         "events_sha256": events, "denominator": getattr(outcome, "denominator", ""), "caution": creditor.caution,
         "policies": policies,
@@ -163,7 +160,6 @@ def _compared(
 
 
 def _users(engine: Any, rows: Any) -> tuple[int, int]:
-    """Return the number of users, and of those that a live experiment has forgotten."""
     if "user" not in rows.columns:
         return 0, 0
     forgotten = f"count(CASE WHEN name LIKE '{_FORGOTTEN}%' THEN 1 END) AS forgotten"
@@ -173,21 +169,20 @@ def _users(engine: Any, rows: Any) -> tuple[int, int]:
 
 
 def _warnings(log: ClickLog, comparison: Comparison, forgotten: int) -> list[str]:
-    """Return warnings about the validity of the errors."""
-    warnings, cluster, about = list[str](), comparison.cluster, comparison.provenance
+    warnings, cluster, provenance = list[str](), comparison.cluster, comparison.provenance
     if comparison.adaptive:
-        names = " and ".join(f"'{name}'" for name in about["policies"])
-        what, holds = "users' first impressions", "if users return, the results are approximate"
+        names = " and ".join(f"'{name}'" for name in provenance["policies"])
+        units, limits = "users' first impressions", "if users return, the results are approximate"
         if cluster == "impression":
-            what, holds = "impressions", "the results assume that impressions are independent of each other"
+            units, limits = "impressions", "the results assume that impressions are independent of each other"
         reason = f"because {names} chose the rankers by earlier outcomes, so that the plain mean of a pair that was"
-        warnings.append(f"the table has a confidence sequence of {what}, {reason} dropped early is biased; {holds}")
-    if forgotten:  # who get a new name if they return
+        warnings.append(f"the table has a confidence sequence of {units}, {reason} dropped early is biased; {limits}")
+    if forgotten:  # a forgotten user who returns gets a new name
         reason = f"because the live experiment has forgotten {forgotten:,} users (live forget)"
         warnings.append(f"errors are too small if users returned, {reason}, who count as new users")
     if log.bad.equal:
         warnings.append(f"{log.bad.equal:,} rows equal an earlier row of their impression, and count once")
-    if not about["users"]:
+    if not provenance["users"]:
         how = "no impression has a 'user' (a column, or user = ... in a mapping)"
         warnings.append(f"{how}: if users return, the errors are too small")
     fewest = comparison.means.freedom.min()

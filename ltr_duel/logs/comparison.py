@@ -1,4 +1,4 @@
-"""The comparison of a log's rankers by one outcome, computed from the sums of each cluster's outcomes."""
+"""The comparison of a log's rankers by one outcome: means, intervals and tests of each pair of rankers."""
 
 from __future__ import annotations
 
@@ -38,28 +38,27 @@ class Comparison:
     wins: IntVector  # impressions that the first ranker of the pair won
     losses: IntVector
     ties: IntVector
-    means: Means  # mean outcomes (from -1 to 1; of a `Ratio`, the ratio) with cluster-robust errors
-    cautious: Means  # the same for intervals: with a won and a lost cluster, so that no error is 0
-    naive: Means  # as if all impressions were independent; a `Ratio` has no such error
-    low: FloatVector  # intervals of the mean, from `cautious`; those of all pairs hold together (Bonferroni), and
-    high: FloatVector  # contain 0 unless `p_corrected` is below 1 - confidence
-    p: FloatVector  # of "the mean is 0": the larger p of Student's t test and the exact sign test of clusters
-    sequences: Sequences  # for tests at any time: of all outcomes, or (clustered by user) of users' first ones
+    means: Means  # mean outcomes (from -1 to 1; for a `Ratio`, the ratio) with cluster-robust errors
+    cautious: Means  # means for intervals: with an added won and lost cluster, so that no error is 0
+    naive: Means  # means with errors as if all impressions were independent; NaN for a `Ratio`
+    low: FloatVector  # lower ends of intervals that hold for all pairs together (Bonferroni)
+    high: FloatVector  # upper ends; an interval contains 0 unless `p_corrected` is below 1 - confidence
+    p: FloatVector  # p-value of "the mean is 0": the larger one of Student's t test and the sign test of clusters
+    sequences: Sequences  # sums for tests at any time; if clustered by user, of each user's first outcome only
     denominator: FloatVector  # divisor of the sum of outcomes: impressions, or the denominator of a `Ratio`
     sizes: FloatVector  # mean number of outcomes in the cluster of a random outcome
     impressions: int
-    confidence: float  # of the intervals
+    confidence: float  # confidence of the intervals
     cluster: str  # kind of cluster to which the errors are robust
     provenance: dict[str, Any]  # facts about the log, as JSON values
     looks: list[Look] = field(default_factory=list)  # development over time
     warnings: list[str] = field(default_factory=list)
-    secondary: dict[str, Comparison] = field(default_factory=dict)  # by outcomes on which no decision is based
-    guarded: dict[str, Comparison] = field(default_factory=dict)  # by the outcomes of guardrails
+    secondary: dict[str, Comparison] = field(default_factory=dict)  # results for outcomes that do not decide
+    guarded: dict[str, Comparison] = field(default_factory=dict)  # comparisons by the outcomes of guardrails
     margins: dict[str, float] = field(default_factory=dict)  # largest accepted loss of each guardrail
     check: Callable[[], list[Finding]] = field(default=list)  # returns the result of `check_log` for the log
 
     def __repr__(self) -> str:
-        """Return the size of the log and the means, with the ranker that leads first; `to_frame` has the numbers."""
         pairs = zip(self.named_pairs, self.signs, self.means.mean, strict=True)
         means = [f"{' > '.join(pair[::sign])} {sign * mean:+z.4f}" for pair, sign, mean in pairs]
         shown = ", ".join([*means[:3], *(["..."] if len(means) > 3 else [])])
@@ -72,7 +71,7 @@ class Comparison:
 
     @cached_property
     def decision(self) -> Decision:
-        """The decision at one planned look, with the checks of the log; see `decide` for more."""
+        """The decision if you look only once, with the checks of the log; `decide` has further options."""
         return decide(self)
 
     @property
@@ -87,12 +86,12 @@ class Comparison:
 
     @property
     def tests(self) -> int:
-        """Number of pairs among which the error is divided, including pairs that were not shown."""
+        """Number of pairs of rankers, including pairs that were never shown; the error is divided among them."""
         return len(self.names) * (len(self.names) - 1) // 2
 
     @property
     def p_corrected(self) -> FloatVector:
-        """p-values corrected for the number of pairs of rankers (Bonferroni)."""
+        """The p-values, corrected for the number of pairs of rankers (Bonferroni)."""
         return np.minimum(self.tests * self.p, 1.0)
 
     @property
@@ -102,7 +101,7 @@ class Comparison:
 
     @property
     def first_impressions(self) -> bool:
-        """Whether means are of users' first impressions, because a policy chose the rankers."""
+        """Whether means are those of users' first impressions, because a policy chose the rankers."""
         return self.adaptive and self.cluster != "impression"
 
     @property
@@ -119,7 +118,7 @@ class Comparison:
     def intervals(self, confidence: float, tests: float = 1.0, *, every_look: bool = False) -> Intervals:
         """Return the intervals of all pairs, with the error divided among ``tests`` tests (Bonferroni).
 
-        With ``every_look``, and for logs of policies, the intervals are valid at any time.
+        With ``every_look``, the intervals are valid however often you look. For logs of policies, they always are.
         """
         bound = np.inf if self.ratio else 1.0
         if self.adaptive or (every_look and self.cluster == "impression" and not self.ratio):
@@ -138,7 +137,7 @@ class Comparison:
 
     @property
     def clearest(self) -> IntVector:
-        """The numbers of the pairs, that with the smallest p first."""
+        """The indices of the pairs, in the order of their p-values; the pair with the smallest p comes first."""
         return np.argsort(self.p, kind="stable")
 
     @property
@@ -164,11 +163,12 @@ class Comparison:
         Parameters
         ----------
         stop_at : float, optional
-            As in `decide`; by default, each interval is valid for one look (but for logs of policies).
+            The confidence of intervals that are valid however often you look, as in `decide`. By default, each interval
+            is valid for one look; intervals for logs of policies are always valid at every look.
         margin : float
-            The margin, which is shaded if it is positive.
+            The largest mean outcome that does not matter. If it is above 0, the range up to it is shaded.
         ax : Axes, optional
-            Axes to draw on; by default, new axes are created.
+            Axes to draw on. By default, new axes are created.
 
         Raises
         ------
@@ -183,7 +183,7 @@ class Comparison:
         >>> compare_log(log).plot().get_ylabel()
         'mean outcome'
         """
-        from ltr_duel.logs.plots import plot_comparison  # imports matplotlib, which the numbers do not need
+        from ltr_duel.logs.plots import plot_comparison  # here, because only plots need matplotlib
 
         return plot_comparison(self, stop_at, margin, ax)
 
@@ -201,9 +201,10 @@ def compared(
     sums: PairSums, names: tuple[str, ...], pairs: IntVector, *, confidence: float, impressions: int,
     provenance: dict[str, Any],
 ) -> Comparison:  # fmt: skip
-    """Return the comparison without looks or warnings; a pair may occur several times, once per part of a log.
+    """Return the comparison, still without its development over time and without warnings.
 
-    In the log of a policy that reacts to outcomes, means and intervals are those of the confidence sequence.
+    If a log is divided into parts, each part of a pair is treated as a pair, so a pair may occur several times. In the
+    log of a policy that reacts to outcomes, means and intervals are those of `confidence_sequence`.
     """
     ratio, means, cautious = "denominator" in provenance, sums.means(), sums.cautious()
     naive, divisor = sums.naive(), sums.divisor()
@@ -216,7 +217,7 @@ def compared(
     if "policies" in provenance:
         now = confidence_sequence(*sums.sequences, confidence=confidence, tests=tests)
         low, high, p = now.low, now.high, np.minimum(np.exp(-now.log_e), 1.0)
-        width = (high - low) / 2 / float(special.ndtri(1 - error / 2))  # of a normal interval of the same width
+        width = (high - low) / 2 / float(special.ndtri(1 - error / 2))  # as of a normal interval of this width
         means = cautious = Means(now.mean, width, now.n - 1)
     return Comparison(
         names, pairs, sums.wins, sums.losses, sums.ties, means, cautious, naive, low, high, p, sums.sequences, divisor,

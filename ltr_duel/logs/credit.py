@@ -1,8 +1,9 @@
-"""Credit the clicks of a log by page tokens: compute the outcomes of each impression for its interleaved rankers.
+"""Turn the clicks of a log into outcomes: which of its interleaved rankers won each impression.
 
-Rows without a page token (the page as JSON, from `Page.to_json`) are credited by their owners, in
-`ltr_duel.logs.outcomes`. All rows of a log are credited by one method and outcome rule, because outcomes of different
-methods or rules cannot be added up. Rows are credited together if they have equally many rankers, whichever these are.
+The page token of a row (the page as JSON, from `Page.to_json`) says how its list was made, so the comparison method can
+credit the clicks. Rows without a page token are credited by the owner of each document (the ranker that contributed
+it), in `ltr_duel.logs.outcomes`. All rows of a log must have the same method and outcome rule, because outcomes of
+different methods cannot be added up.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ Wrong = dict[int, str]
 
 
 class Outcomes(NamedTuple):
-    """Outcomes of a batch."""
+    """The outcomes of a batch of rows: one entry for each pair of rankers of each row."""
 
     row: IntVector
     pair: IntVector  # indices in `Creditor.pairs`
@@ -52,7 +53,7 @@ class Outcomes(NamedTuple):
 
 
 class Creditor:
-    """Credits a log batch by batch; rankers and pairs are numbered in their order of appearance."""
+    """Credits a log batch by batch. Rankers and pairs are numbered in the order in which they appear in the log."""
 
     columns = ("impression", "time", "clicks", "shown", "page", "rankers", "owners", "method", "outcome")
 
@@ -76,9 +77,9 @@ class Creditor:
         return METHODS.configure(self.method).component.caution(self.outcome) if self.method else ""
 
     def __call__(self, batch: Impressions) -> tuple[Outcomes, Wrong]:
-        """Credit rows with page tokens and sorted clicks; return outcomes, and a message for each row that has none.
+        """Credit rows that have page tokens and sorted clicks.
 
-        Tokens in the form of `Page.to_json` are credited together.
+        Return the outcomes, and a message for each row that cannot be credited.
         """
         wrong, have = Wrong(), {name: batch.table.column(name) for name in ("page", "shown", "clicks")}
         ids, ptr = ragged(have["shown"])
@@ -118,7 +119,7 @@ class Creditor:
         return Outcomes(np.full(pair.size, row), pair.ravel(), np.array(list(outcomes.values())) * sign.ravel())
 
     def start_owners(self, method: str | None, outcome: str | None) -> None:
-        """Raise `InputError` unless rows with this method and outcome rule can be credited by owners."""
+        """Raise `InputError` unless this method and outcome rule can credit clicks by owners."""
         if (method, outcome) in self._startable:
             return
         label, component, _ = METHODS.configure(method or "team_draft")
@@ -131,7 +132,6 @@ class Creditor:
         self._startable.add((method, outcome))
 
     def _arms(self, sets: Sequence[tuple[str, ...]], rows: IntVector, wrong: Wrong) -> tuple[IntMatrix, IntVector]:
-        """Return the numbers of the rankers of each row that names them correctly, and the indices of these rows."""
         arms: dict[tuple[str, ...], list[int]] = {}
         refused: dict[tuple[str, ...], str] = {}
         for names in dict.fromkeys(sets):
@@ -152,7 +152,6 @@ class Creditor:
         return [self._ranker(name) for name in names]
 
     def _one_method(self, label: str, rule: str) -> None:
-        """Raise `InputError` unless method and rule are those of the first credited row."""
         if not self.method:
             self.method, self.outcome = label, rule
         if (label, rule) != (self.method, self.outcome):
@@ -174,9 +173,9 @@ class Creditor:
         return self._arm[name]
 
     def pairs_of(self, arms: IntMatrix) -> tuple[IntMatrix, IntMatrix]:
-        """Return the index of each pair of the rankers of rows, shape (rows, pairs), and +1 or -1.
+        """Return the index of each pair of rankers of each row, and a sign; both have shape (rows, pairs).
 
-        The sign is +1 if the pair's first ranker comes first in the row.
+        The sign is +1 if the pair's first ranker comes first in the row, else -1.
         """
         first, second = np.triu_indices(arms.shape[1], 1)
         a, b = arms[:, first], arms[:, second]
@@ -189,7 +188,7 @@ class Creditor:
 
 
 class Clicked(NamedTuple):
-    """Rows to credit, within the arrays of their batch."""
+    """Rows to credit. Their shown documents and clicks are in arrays of the whole batch."""
 
     rows: IntVector
     query: IntVector  # (rows,) index of the row's query in the lists
@@ -198,14 +197,14 @@ class Clicked(NamedTuple):
     owners: NDArray[np.int32]
     click_ptr: IntVector
     clicks: NDArray[np.int32]  # different positions from 1, in ascending order
-    kept: FloatVector  # (rows of the batch,) the value that the method stored with each list; (0,) if it stores none
+    kept: FloatVector  # value that the method stored with each list of the batch; empty if it stores none
 
 
 def credit_rows(method: Method, params: Any, outcome: str, lists: Lists, clicked: Clicked, rankers: int) -> FloatMatrix:
     """Return the outcomes of each pair a < b of the rankers, shape (rows, rankers (rankers - 1) / 2).
 
-    Rows with the same list length and the same capacity for documents (`room_for`) are credited together, by a state
-    for exactly this length and capacity, as for a single page. So the other rows do not change any bit of an outcome.
+    Rows with lists of the same length and the same room for documents (`room_for`) are credited together. They then get
+    exactly the outcome that they would get as single pages.
     """
     out = np.zeros((len(clicked.rows), rankers * (rankers - 1) // 2))
     some = np.flatnonzero(np.diff(clicked.click_ptr)[clicked.rows])
@@ -229,7 +228,7 @@ def credit_rows(method: Method, params: Any, outcome: str, lists: Lists, clicked
 
 @kernel
 def fill_page(clicked: Clicked, row: int, page: Shown, kept: FloatVector) -> int:
-    """Write a row to the page, and the value stored with its list to the state's array; return the number of clicks."""
+    """Copy a row to ``page``, and the value stored with its list to ``kept``; return the number of clicks."""
     start, first = clicked.ptr[row], clicked.click_ptr[row]
     for k in range(clicked.ptr[row + 1] - start):
         page.shown[k], page.owner[k] = clicked.numbers[start + k], clicked.owners[start + k]

@@ -1,4 +1,4 @@
-"""The decision on each pair of rankers and on a whole experiment, with guardrails, and its sentences."""
+"""The decision on an experiment: which ranker wins, or whether to go on, and the sentences that say so."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ class PairDecision(NamedTuple):
     winner: str  # winner if the verdict is "stop", else ""
     observations: int  # impressions, or users' first impressions in the log of a policy
     mean: float  # mean outcome of the first ranker against the second
-    low: float  # interval of the mean; the intervals of all pairs hold together (Bonferroni)
+    low: float  # ends of the interval of the mean; the intervals of all pairs hold together (Bonferroni)
     high: float
-    p: float  # p-value of "the mean is 0", corrected for all pairs (Bonferroni); valid at every look if `e_value` is
+    p: float  # p-value of "the mean is 0", corrected for all pairs; valid at every look unless `e_value` is NaN
     e_value: float  # e-value against "the mean is 0"; NaN for a decision at a single look
-    more: float  # about the further impressions of the log until a decision, if the mean persists; inf: never
+    more: float  # further impressions of the log, about, until a decision, if the mean stays as it is; inf: never
     more_to_win: float  # like `more`, but until the ranker with the higher mean wins
     effective: float  # effective number of independent observations
 
 
 class Guardrail(NamedTuple):
-    """Test of a further outcome on a pair; positive means favour the ranker that leads by the primary outcome.
+    """Test that a ranker does not harm a further outcome by more than a margin; positive means favour this ranker.
 
-    The limit is one-sided. A decision requires the primary outcome and each guardrail, so each test may use the whole
-    error (intersection-union; Berger, Technometrics 1982).
+    The ranker is the one that leads by the primary outcome. It wins only if the primary outcome and all guardrails
+    agree. Each test may therefore use the whole error probability (intersection-union; Berger, Technometrics 1982).
     """
 
     outcome: str
@@ -56,11 +56,10 @@ class Guardrail(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Whether the data show that the leading ranker, if it is worse at all, is worse by less than the margin."""
+        """Whether the data show that the leading ranker is worse by less than the margin, or not worse at all."""
         return self.low > -self.margin
 
     def __str__(self) -> str:
-        """Return the test as a line of text."""
         verdict = " holds:" if self.holds else ": the log does not show that it holds;"
         return (
             f"guardrail {self.outcome}{verdict} the mean of {self.ahead} against {self.behind} is {self.mean:+z.4f},"
@@ -74,37 +73,38 @@ class Decision(NamedTuple):
     verdict: str  # "stop", "no difference", "go on", or "no decision" if a check or guardrail fails
     winner: str  # the ranker that wins against all others by the primary outcome alone; "" if none
     sentence: str  # the verdict with its reason
-    notes: tuple[str, ...]  # what limits the sentence: guardrails, changes of users or rankers
-    pairs: tuple[PairDecision, ...]  # as in the comparison; the command exchanges rankers so that the leader is first
+    notes: tuple[str, ...]  # what else you should know: guardrails, changes of users or rankers
+    pairs: tuple[PairDecision, ...]  # in the order of the comparison
     labels: tuple[str, ...]  # for each pair, its verdict in the table
     confidence: float  # confidence of the decision
-    every_look: bool  # whether the decision is valid at every look (else at one planned look)
+    every_look: bool  # whether the decision is valid at every look; if not, it is valid at one planned look
     margin: float
     findings: tuple[Finding, ...] | None  # None if nothing was checked
     guardrails: tuple[Guardrail, ...]
 
     def __repr__(self) -> str:
-        """Return the verdict, the winner and the sentence."""
         return f"Decision(verdict={self.verdict!r}, winner={self.winner!r}, sentence={self.sentence!r}, ...)"
 
 
 def decide(
     comparison: Comparison, stop_at: float | None = None, *, margin: float = 0.0, checks: bool = True
 ) -> Decision:
-    """Decide from the checks of the log, the primary outcome and the guardrails.
+    """Decide which ranker wins, from the checks of the log, the primary outcome and the guardrails.
+
+    Nothing is decided if a check of the log fails, or if the winner breaks one of its guardrails.
 
     Parameters
     ----------
     comparison : Comparison
-        Nothing is decided for a winner that breaks one of its guardrails.
+        Result of `compare_log`.
     stop_at : float, optional
-        Confidence that holds for all looks at the growing log together; above 0 and below 1. By default the decision
-        is for one planned look, at the confidence of the comparison.
+        Give this confidence, above 0 and below 1, if you look repeatedly at a growing log. The decision is then valid
+        for all looks together. By default, it is valid for one planned look, with the confidence of the comparison.
     margin : float
-        With ``stop_at``: the largest absolute mean outcome that does not matter. A pair is decided as "no difference"
-        once its absolute mean is shown to be smaller.
+        The largest absolute mean outcome that does not matter; used only with ``stop_at``. A pair is decided as "no
+        difference" once its mean is shown to be closer to 0.
     checks : bool
-        Whether the log is checked as by `check_log`. Nothing is decided if a check fails.
+        Whether to check the log as `check_log` does. By default it is checked.
 
     Returns
     -------
@@ -113,7 +113,7 @@ def decide(
     Raises
     ------
     InputError
-        For numbers out of range.
+        If a number is out of range.
 
     Examples
     --------
@@ -163,9 +163,10 @@ def pair_decisions(
     now: Intervals, named_pairs: Sequence[tuple[str, str]], tests: int, impressions: int, *, confidence: float,
     margin: float = 0.0,
 ) -> list[PairDecision]:  # fmt: skip
-    """Decide for each pair whether to stop, by intervals of this confidence that hold together for ``tests`` pairs.
+    """Decide for each pair whether to stop, from intervals that hold together for ``tests`` pairs.
 
-    impressions: those of all pairs, from which further impressions are projected; 0 at one planned look.
+    confidence: that of the intervals. impressions: number of impressions of all pairs, from which the further
+    impressions are projected; 0 if only one look is planned.
     """
     errors.require_between("the margin", margin, 0, 1)
     won, lost, alpha = now.low > 0, now.high < 0, (1 - confidence) / tests
@@ -186,10 +187,9 @@ def pair_decisions(
 
 
 def _guardrails(comparison: Comparison, confidence: float, *, every_look: bool) -> list[Guardrail]:
-    """Test for each pair and guardrail that the ranker ahead is not worse by the margin or more."""
     guardrails = []
     for name, other in comparison.guarded.items():
-        limits = other.intervals(confidence, 0.5, every_look=every_look).facing(comparison.signs)  # half a test
+        limits = other.intervals(confidence, 0.5, every_look=every_look).facing(comparison.signs)  # one-sided
         for k, pair in enumerate(comparison.named_pairs):
             mean, low = float(limits.mean[k]), float(min(limits.low[k], limits.mean[k]))
             ahead, behind = pair[:: comparison.signs[k]]
@@ -198,17 +198,15 @@ def _guardrails(comparison: Comparison, confidence: float, *, every_look: bool) 
 
 
 def _label(pair: PairDecision, *, harmed: bool) -> str:
-    """Return the verdict of a pair in the table."""
     if pair.winner:
         return "no decision" if harmed else f"{pair.winner} wins"
     return "open" if pair.verdict == "go on" else "no difference"
 
 
 def _projection(names: Sequence[str], pairs: Sequence[PairDecision]) -> tuple[float, str]:
-    """Return the number of further impressions until the experiment may stop, and its winner, if means persist.
+    """Return how many further impressions the experiment needs, and its winner, if the means stay as they are.
 
-    The experiment may stop once a ranker wins against all others, or every pair is decided; pairs that were never shown
-    are never decided.
+    The experiment may stop once a ranker wins against all others, or once every pair was shown and is decided.
     """
     all_shown = len(pairs) == len(names) * (len(names) - 1) // 2
     ways = [(max((pair.more for pair in pairs), default=np.inf) if all_shown else np.inf, "")]
@@ -227,7 +225,7 @@ def _too_few(winner: str, pairs: Sequence[PairDecision]) -> bool:
 
 
 def impressions_to_go(names: Sequence[str], pairs: Sequence[PairDecision]) -> float:
-    """Return the further impressions until the experiment may stop, or infinity if there are too few to project."""
+    """Return how many further impressions the experiment needs; infinity if the log is too short for a projection."""
     further, winner = _projection(names, pairs)
     return np.inf if further and _too_few(winner, pairs) else further
 
@@ -236,7 +234,7 @@ def running_sentence(
     names: Sequence[str], pairs: Sequence[PairDecision], margin: float, impressions: int,
     unit: str = "pages of several rankers", who: str = "",
 ) -> str:  # fmt: skip
-    """Return whether to stop; ``unit``: what is counted, by default pages of a live experiment; who: the clusters."""
+    """Return whether to stop; ``unit``: what is counted; who: the kind of cluster (users or queries), "" for none."""
     further, winner = _projection(names, pairs)
     if further == 0:
         if winner:
@@ -257,13 +255,12 @@ def running_sentence(
     which = f" (still open: {still_open} of {len(pairs)} pairs)" * (len(pairs) > 1)
     if further > _FAR * impressions:
         return f"go on: the decision needs more than {_FAR:,} times the present number of {unit}{which}."
-    until = f" until {winner} wins against all others" * bool(winner and len(pairs) > 1)
+    until = f" until ranker {winner} wins against all others" * bool(winner and len(pairs) > 1)
     more = ", of more queries" * (who == "queries")  # further impressions of the same queries say little
     return f"go on: about {further:,.0f} further {unit}{more}{until}, if the means stay as they are{which}."
 
 
 def _one_look(comparison: Comparison, pairs: Sequence[PairDecision], winner: str) -> str:
-    """Return the sentence of a decision at a single look."""
     p = max(pair.p for pair in pairs)
     reason = f"p {'< 1e-12' if p < 1e-12 else f'= {p:.3g}'}"
     if len(pairs) > 1:
@@ -275,7 +272,6 @@ def _one_look(comparison: Comparison, pairs: Sequence[PairDecision], winner: str
 
 
 def _no_decision(failed: Sequence[str], broken: Sequence[Guardrail], winner: str) -> str:
-    """Return the sentence of a log that is not sound, or of a winner that breaks a guardrail."""
     against = [f"checks of the experiment fail ({', '.join(failed)})"] * bool(failed)
     if broken:
         names = ", ".join(f"{guardrail.outcome} against {guardrail.behind}" for guardrail in broken)
@@ -284,7 +280,7 @@ def _no_decision(failed: Sequence[str], broken: Sequence[Guardrail], winner: str
 
 
 def _never_shown(names: Sequence[str], shown: Collection[tuple[str, ...]]) -> str:
-    """Return a sentence on the pairs that no impression compared; "" if there are none."""
+    """Return a sentence about the pairs that no impression compared; "" if there are none."""
     pairs = {frozenset(pair) for pair in shown}
     missing = [f"{a} and {b}" for a, b in combinations(names, 2) if frozenset((a, b)) not in pairs]
     if len(missing) < 2:

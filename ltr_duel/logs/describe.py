@@ -1,4 +1,4 @@
-"""Describe the content of a log: impressions, users, basis of credit, and bad lines."""
+"""Describe the content of a log: impressions, users, how clicks can be credited, and bad lines."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class LogFacts(NamedTuple):
     shown: tuple[int, int]  # lengths of the shortest and longest list; 0, 0 if the log has no lists
     clicks: int
     clicked: int  # number of impressions with a click
-    forms: dict[str, int]  # basis of credit -> number of impressions; 'nothing' if there is no basis
+    forms: dict[str, int]  # number of impressions that are credited by 'page', by 'owners', or by 'nothing'
     rankers: tuple[str, ...]  # credited rankers
     bad: int  # number of unusable lines
     lines: tuple[str, ...]  # the description as text; bad lines come last
@@ -37,7 +37,7 @@ def describe_log(log: ClickLog) -> LogFacts:
     Parameters
     ----------
     log : ClickLog
-        The log; with ``skip_bad=None`` it is read to its end, even if many lines are bad.
+        The log. Open it with ``skip_bad=None`` to read it to its end even if many lines are bad.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def describe_log(log: ClickLog) -> LogFacts:
     """
     try:
         _, rows, creditor, _ = credited(log, columns=LOG_COLUMNS)
-    except InputError:  # perhaps no line says how to credit it
+    except InputError:  # perhaps no line says which ranker gets credit
         _, rows, creditor, _ = credited(log, columns=LOG_COLUMNS, needed=False)
     columns = [name for name in LOG_COLUMNS if name in rows.columns]
     form = " ".join(f"WHEN {name} IS NOT NULL THEN '{name}'" for name in ("page", "owners") if name in columns)

@@ -1,7 +1,7 @@
-"""The SQL engine that reads a log: DuckDB in the current process, also for logs larger than memory.
+"""The SQL engine that reads a log: DuckDB in the current process. The log may be larger than memory.
 
-Relations are names of tables and views; queries are SQL of DuckDB. `ltr_duel.logs.warehouse` runs the same queries in
-another database. Tables, and what exceeds the memory limit, are in a temporary folder until the engine is closed.
+A relation is a table, a view or a query. All queries are SQL of DuckDB, and `ltr_duel.logs.warehouse` runs the same
+queries in another database. Tables, and data that exceed the memory limit, are kept in a temporary folder.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import pyarrow as pa
 from ltr_duel.core import InputError, errors, host
 
 VARIABLE = "LTR_DUEL_LOGS_MEMORY"
-_MOST, _LEAST = 2_500_000_000, 256_000_000  # bytes: enough for logs of 10^8 rows; some queries fail with less
+_MOST, _LEAST = 2_500_000_000, 256_000_000  # bytes; the most is enough for 10^8 rows, some queries fail below the least
 _CELLS = re.compile(r"Error on Line: (\d+)\s.*Expected Number of Columns: (\d+) Found: (\d+)", re.DOTALL)
 _NOT_UTF8 = re.compile("unicode|utf-?8", re.IGNORECASE)
 _LOG = logging.getLogger(__name__)
@@ -50,13 +50,13 @@ class Engine:
         self.duckdb.execute("PRAGMA disable_checkpoint_on_shutdown")
         self.duckdb.execute("PRAGMA force_compression='uncompressed'")  # tables are read only a few times
         with suppress(duckdb.Error):  # fails in notebooks without widgets
-            self.duckdb.execute("SET enable_progress_bar = false")  # shown even for `python -c`
+            self.duckdb.execute("SET enable_progress_bar = false")  # DuckDB would show it even for `python -c`
         self.duckdb.execute("SET GLOBAL TimeZone = 'UTC'")  # for times without a time zone
         weakref.finalize(self, _close, self.duckdb, self._folder)
 
     @contextmanager
     def guarded(self, sql: str = "") -> Iterator[None]:
-        """Convert errors of DuckDB to an `InputError` that names the file."""
+        """Turn errors of DuckDB into an `InputError` that names the file."""
         import duckdb
 
         try:
@@ -73,11 +73,11 @@ class Engine:
             self.duckdb.execute(sql)
 
     def raw_rows(self, sql: str) -> list[dict[str, Any]]:
-        """Return the rows of a query written by the user; errors of DuckDB are raised unchanged."""
+        """Return the rows of a query that the user wrote; errors of DuckDB are raised unchanged."""
         return list(self.duckdb.sql(sql).to_arrow_table().to_pylist())
 
     def query(self, sql: str, **relations: Relation) -> Any:
-        """Return the result of SQL as an Arrow table; ``relations``: by their names in the SQL."""
+        """Return the result of SQL as an Arrow table. relations: by the names that they have in the SQL."""
         text = with_relations(sql, relations)
         with self.guarded(text), self.duckdb.cursor() as cursor:
             return cursor.sql(text).to_arrow_table()
@@ -95,7 +95,7 @@ class Engine:
             yield from reader(rows)
 
     def keep(self, sql: str, **relations: Relation) -> Relation:
-        """Store the result of `query`."""
+        """Store the result of `query` as a table."""
         return self.create(f"kept_{next(self._numbers)}", with_relations(sql, relations))
 
     def view(self, sql: str, **relations: Relation) -> Relation:
@@ -131,17 +131,17 @@ class Engine:
         return self.view(f"SELECT {chosen}, s.item, CAST(s.place AS INTEGER) AS place FROM t, {lists}", t=rows)
 
     def measured(self, rows: Relation) -> Relation:
-        """Add numbers of the lists of each row: ``length``, ``different`` (documents), ``owned``, ``low``, ``high``."""
-        made = {"length": "len(shown)", "different": "list_unique(shown)"} if "shown" in rows.columns else {}
+        """Add columns with the lengths of the lists of each row, and its smallest and largest owner."""
+        numbers = {"length": "len(shown)", "different": "list_unique(shown)"} if "shown" in rows.columns else {}
         if "owners" in rows.columns:
-            made |= {"owned": "len(owners)", "low": "list_min(owners)", "high": "list_max(owners)"}
-        made = {"length": made.get("owned", "NULL")} | made
-        chosen = ", ".join(["*", *(f"{sql} AS {name}" for name, sql in made.items())])
+            numbers |= {"owned": "len(owners)", "low": "list_min(owners)", "high": "list_max(owners)"}
+        numbers = {"length": numbers.get("owned", "NULL")} | numbers
+        chosen = ", ".join(["*", *(f"{sql} AS {name}" for name, sql in numbers.items())])
         return self.view(f"SELECT {chosen} FROM t", t=rows)
 
 
 def with_relations(sql: str, relations: dict[str, Relation], materialized: str = "NOT MATERIALIZED ") -> str:
-    """Return a query whose relations are given as SQL."""
+    """Return a query together with the SQL of the relations that it names."""
     parts = ", ".join(f"{name} AS {materialized}({relation.sql})" for name, relation in relations.items())
     return f"WITH {parts} {sql}" if parts else sql
 
@@ -162,12 +162,11 @@ def _close(duckdb: Any, folder: str) -> None:
 
 
 def memory_limit() -> str:
-    """Return the memory limit of DuckDB: of the environment variable, or at most half of the free memory."""
+    """Return the memory limit of DuckDB: from the environment variable, or at most half of the free memory."""
     return os.environ.get(VARIABLE) or f"{max(min(_MOST, host.free_memory() // 2), _LEAST)}B"
 
 
 def _reason(error: Exception) -> str:
-    """Return what DuckDB says of a file, as the end of a message that begins with the file."""
     text = str(error)
     if cells := _CELLS.search(text):
         return f":{cells[1]}: {cells[3]} cells, but the first line has {cells[2]} columns"

@@ -1,4 +1,4 @@
-"""Find the files of a log and their format, and read them in DuckDB as rows with their numbers."""
+"""Find the files of a log and their format, and read them with DuckDB as rows that have numbers."""
 
 from __future__ import annotations
 
@@ -20,37 +20,36 @@ ADDED = ("ltr_line", "ltr_file")  # columns that are added to the columns of a f
 
 
 class Position(NamedTuple):
-    """The file and the row of a line of a log."""
+    """The file and the row from which a line of a log comes."""
 
     file: str
     row: int | str
 
     def __str__(self) -> str:
-        """Return the prefix of an error message."""
         return f"{self.file}:{self.row}" if isinstance(self.row, int) else f"{self.file}, {self.row}"
 
 
 class FileRows(NamedTuple):
-    """Rows of files, as a query with the columns `ADDED`: the number of the row in all files, from 1, and the file."""
+    """Rows of files, as a query with two more columns: the number of the row (from 1, in all files) and the file."""
 
     sql: str
     header: int = 0  # number of lines of a file before its first row
 
     def find(self, engine: Engine, line: int) -> Position:
-        """Return the file and the line of a row."""
+        """Return the file that contains a row, and its line in that file."""
         first = f"SELECT ltr_file, min(ltr_line) AS first FROM ({self.sql}) GROUP BY ltr_file"
         (row,) = engine.rows(f"SELECT * FROM ({first}) WHERE first <= {line} ORDER BY first DESC LIMIT 1")
         return Position(row["ltr_file"], line - row["first"] + 1 + self.header)
 
 
 def text_rows(paths: Sequence[Path]) -> FileRows:
-    """Return the lines of text files, in the column ``text``; it is null in empty lines."""
+    """Return the lines of text files, in the column ``text``, which is null in empty lines."""
     one_column = "columns = {'text': 'VARCHAR'}, delim = '\x02\x03\x02', quote = '', escape = '', header = false"
     return _numbered(f"read_csv({_names(paths)}, {one_column}, strict_mode = false, {_OPTIONS})")
 
 
 def csv_rows(paths: Sequence[Path]) -> FileRows:
-    """Return the rows of CSV files, as text; the most frequent separator of the first line divides cells."""
+    """Return the rows of CSV files, as text. Cells are separated by the most frequent separator of the first line."""
     first = {path: _first_line(path) for path in paths}
     delimiter = max(",;\t|", key=first[paths[0]].count)
     heads = {path: next(csv.reader([line], delimiter=delimiter), []) for path, line in first.items()}
@@ -67,7 +66,7 @@ def csv_rows(paths: Sequence[Path]) -> FileRows:
 
 
 def json_rows(engine: Engine, paths: Sequence[Path], texts: Sequence[str]) -> FileRows:
-    """Return the records of JSON files; the columns ``texts`` are not converted to numbers, dates or other types."""
+    """Return the records of JSON files; the columns ``texts`` stay text, even if they look like numbers or dates."""
     read = f"read_json({_names(paths)}, filename = 'ltr_file'"
     columns = []
     for row in engine.raw_rows(f"DESCRIBE SELECT * EXCLUDE (ltr_file) FROM {read})"):
@@ -79,7 +78,7 @@ def json_rows(engine: Engine, paths: Sequence[Path], texts: Sequence[str]) -> Fi
 
 
 def parquet_rows(engine: Engine, paths: Sequence[Path]) -> FileRows:
-    """Return the rows of Parquet files; they are numbered without a window, which only one thread can compute."""
+    """Return the rows of Parquet files, numbered so that several threads can read them."""
     names = _names(paths)
     metadata = engine.raw_rows(f"SELECT file_name, num_rows FROM parquet_file_metadata({names})")
     sizes = {row["file_name"]: row["num_rows"] for row in metadata}
@@ -99,7 +98,6 @@ def _names(paths: Sequence[Path]) -> str:
 
 
 def _first_line(path: Path) -> str:
-    """Return the first line of a text file that may be compressed by gzip."""
     try:
         with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8-sig", newline="") as file:
             return str(file.readline())
@@ -110,28 +108,27 @@ def _first_line(path: Path) -> str:
 
 
 def files_of(path: str | Path) -> tuple[Path, ...]:
-    """Return a given file, the logs below a folder, or files that match a pattern; sorted, with day2 before day10."""
-    given = Path(path)
-    if given.is_file():
-        return (given,)
-    if given.is_dir():
-        logs = (file for file in given.rglob("*") if suffix_of(file) in _SUFFIX and file.name[0] not in "._")
+    """Return the files of a log: one file, all logs in a folder, or all that match a pattern; day2 before day10."""
+    place = Path(path)
+    if place.is_file():
+        return (place,)
+    if place.is_dir():
+        logs = (file for file in place.rglob("*") if suffix_of(file) in _SUFFIX and file.name[0] not in "._")
     else:
-        logs = Path(given.anchor).glob(str(given.relative_to(given.anchor)))
+        logs = Path(place.anchor).glob(str(place.relative_to(place.anchor)))
     files = [file for file in logs if file.is_file()]
     if not files:
-        what = f"no {', '.join(sorted(_SUFFIX))} file in this folder" if given.is_dir() else "no such file"
-        raise InputError(f"{path}: {what}; see 'ltr-duel logs --help' for the format of click logs")
+        lack = f"no {', '.join(sorted(_SUFFIX))} file in this folder" if place.is_dir() else "no such file"
+        raise InputError(f"{path}: {lack}; see 'ltr-duel logs --help' for the format of click logs")
     return tuple(sorted(files, key=_natural))
 
 
 def _natural(path: Path) -> list[tuple[int, str]]:
-    """Return a sort key that compares the numbers in names as integers."""
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"([0-9]+)", str(path))]
 
 
 def format_of(paths: Sequence[Path], given: str = "") -> str:
-    """Return the common format of files: the given format, or that of their suffixes."""
+    """Return the format of all files: the given format, or else the format of their suffixes."""
     if given:
         errors.require_one_of("log format", given, FORMATS)
         return given
@@ -147,5 +144,5 @@ def format_of(paths: Sequence[Path], given: str = "") -> str:
 
 
 def suffix_of(path: Path) -> str:
-    """Return the suffix of a file, ignoring ``.gz``."""
+    """Return the suffix of a file, without ``.gz``."""
     return next((suffix for suffix in reversed(path.suffixes) if suffix != ".gz"), "")

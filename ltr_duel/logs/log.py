@@ -1,4 +1,4 @@
-"""A click log in files or a database, read as a relation of an SQL engine or in batches of checked rows."""
+"""A click log in files, a data frame or a database, which is read as checked rows and may be larger than memory."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ltr_duel.clicks import Sessions
 
 _ITEMS = ("auto", "document", "grade")
-_ROWS = 1 << 16  # of a batch; a quarter of it with page tokens
+_ROWS = 1 << 16  # number of rows of a batch; with page tokens, a quarter of this number
 _RESERVED = re.compile(  # names of columns that are added to a log
     r"""^(row|line|origin|fault|code|length|different|owned|low|high|rank|pair|part|n|y|square|place|turn|conflict
     |number|reason|ltr[ _].*)$|["\0]""",
@@ -45,26 +45,27 @@ class ClickLog:
     Parameters
     ----------
     path : path, data frame or Ibis table, optional
-        A table with the columns of `LOG_COLUMNS`: a frame of pandas, polars or Arrow, or an Ibis table. Or a file,
-        folder or glob: JSON lines, CSV (both also with ``.gz``) or Parquet with the columns of `LOG_COLUMNS`;
-        User Behavior Insights records; or, with ``events`` or ``source``, exposures as Parquet, CSV or JSON. With
-        ``connect``, the name of a table. By default the path is read from ``source``.
+        The log, with the columns of `LOG_COLUMNS`: a file, a folder, a glob pattern, or a table in memory (a frame of
+        pandas, polars or Arrow, or an Ibis table). Files are JSON lines, CSV (both may end in ``.gz``), Parquet, or
+        records of User Behavior Insights. With ``events`` or ``source``, rows are exposures (shown lists), as Parquet,
+        CSV or JSON. With ``connect``, give the name of a table. By default, ``source`` names the file or table.
     format : {"", "jsonl", "csv", "parquet", "ubi"}
-        Format of the files; by default recognised by the suffix.
+        Format of the files. By default, it follows from their suffix.
     skip_bad : int or None
         Number of unusable lines that may be skipped; None for any number.
     events : path, optional
         Events: users' actions on the items of the exposures.
     source : path, optional
-        A TOML file that maps the columns of exposures and events.
+        A TOML file that maps the columns of exposures and events to the columns of a log.
     connect : str, optional
-        Connection to the database with the tables: a URL of an Ibis backend (extra ``warehouse``).
+        URL of the database with the tables, for a backend of Ibis (extra ``warehouse``).
     outcome : str, Outcome, or a sequence of them
-        The events that count: ``click`` or another kind, ``value`` (the ranker with the larger sum of values wins),
-        ``dwell>=30`` for clicks of at least 30 seconds, or an `Outcome`. Of several, the first decides.
+        What decides an impression. With ``click`` or another kind of event, the ranker with more documents with such an
+        event wins. With ``value``, the ranker with the larger sum of values wins. With ``dwell>=30``, only clicks of at
+        least 30 seconds count. An `Outcome` is any other rule. The first of several outcomes is the primary one.
     within : str
-        A duration such as ``7d``: an event without an impression is credited to the last exposure of the same user
-        and item, if it was at most this long before the event.
+        For events without an impression: how old the exposure may be, such as ``7d``. The event is credited to the last
+        exposure of the same user and item. By default, such events do not count.
     context : collection of str
         Further columns to read, by which `subgroups` can divide the log.
 
@@ -107,8 +108,8 @@ class ClickLog:
             raise InputError(
                 f"events are a path, not a value of type {type(events).__name__}: store exposures and events as Parquet"
             )
-        given = [outcome] if isinstance(outcome, str | Outcome) else outcome
-        self.outcomes = tuple(outcome_of(name, within) for name in given)
+        names = [outcome] if isinstance(outcome, str | Outcome) else outcome
+        self.outcomes = tuple(outcome_of(name, within) for name in names)
         self.context = tuple(name for name in context if name not in LOG_COLUMNS)
         for name in self.context:
             if _RESERVED.search(name.lower()) or name.lower() in (*LOG_COLUMNS, *EVENT):
@@ -122,8 +123,8 @@ class ClickLog:
         self.format = "tables" if self._tables else format_of(files_of(self.path), format)
         self._allowed = skip_bad
         self.credit: dict[Any, Any] = {}  # results of `credited`
-        self.bad = BadLines(str, skip_bad)  # replaced in each call of `rows`
-        self.kinds: list[dict[str, Any]] = []  # of the rows of the newest call of `rows`, see `Checked`
+        self.bad = BadLines(str, skip_bad)  # the bad lines of the newest call of `rows`
+        self.kinds: list[dict[str, Any]] = []  # `Checked.kinds` of the newest call of `rows`
 
     @property
     def outcome(self) -> Outcome:
@@ -132,7 +133,7 @@ class ClickLog:
 
     @property
     def other_columns(self) -> tuple[str, ...]:
-        """Unknown columns of the files, which are not read."""
+        """Columns of the files that are not columns of a log, and are not read."""
         return tuple(self.loaded.strange)
 
     @cached_property
@@ -149,7 +150,7 @@ class ClickLog:
 
     @property
     def table(self) -> Relation:
-        """All impressions, with ``line`` and the columns of `LOG_COLUMNS` that the log has, perhaps without clicks."""
+        """All impressions, also unusable ones: ``line`` and those columns of `LOG_COLUMNS` that the log has."""
         return self.loaded.impressions
 
     def find(self, line: int) -> Position:
@@ -158,7 +159,7 @@ class ClickLog:
         return Position("data frame", f"row {at.row}") if self._frame else at
 
     def limited(self, window: float) -> ClickLog:
-        """Return the log in which only events of a live experiment's window count; see `Outcome`."""
+        """Return the log in which events count only until ``window`` seconds after their exposure; see `Outcome`."""
         if self.outcome.window == window:
             return self
         log = copy(self)
@@ -169,9 +170,9 @@ class ClickLog:
     def rows(self, columns: Collection[str] = tuple(LOG_COLUMNS), number: int = 0) -> Relation:
         """Return the usable rows as a relation with these columns (if the log has them) and ``line``.
 
-        The unusable rows are counted; if they are more than may be skipped, `InputError` is raised, with the line.
+        Unusable rows are counted. If there are too many of them, `InputError` is raised.
 
-        number: the outcome whose events are the clicks.
+        number: index of the outcome whose events become the column ``clicks``.
         """
         log, engine = self.loaded, self.engine
         chosen = [name for name in self.table.columns if name in {*columns, "line", "row", "fault"}]
@@ -193,7 +194,7 @@ class ClickLog:
         return without(self.engine, table, lines)
 
     def facts(self, rows: Relation) -> dict[str, Any]:
-        """Return facts of rows: their number, those with a user, whether any has a click, times, and queries."""
+        """Return facts about rows: how many there are, how many have a user, whether any has a click, and so on."""
         clicked = "max(CASE WHEN array_length(clicks) > 0 THEN 1 ELSE 0 END)" if "clicks" in rows.columns else "0"
         sql = f"""SELECT count(*) AS n, {'count("user")' if "user" in rows.columns else "0"} AS named,
           {clicked} AS clicked, min(time) AS first, max(time) AS last, count(DISTINCT query) AS queries FROM t"""
@@ -202,11 +203,11 @@ class ClickLog:
         return facts if counts is None else facts | {"clicked": counts.placed > 0}
 
     def batches(self, columns: Collection[str] = tuple(LOG_COLUMNS)) -> Iterator[Impressions]:
-        """Yield `rows` in batches of some thousand rows, in the order of the file."""
+        """Yield the usable rows in batches of some thousand rows, in the order of the file."""
         yield from self.stream(self.rows(columns))
 
     def stream(self, rows: Relation) -> Iterator[Impressions]:
-        """Yield rows from `rows` in batches, as `batches` does."""
+        """Yield the rows of a relation in batches, as `batches` does."""
         names = [name for name in LOG_COLUMNS if name in rows.columns]
         sql = f"SELECT {', '.join(map(named, names))}, line FROM t"
         if self.bad.count or self.bad.equal or self.loaded.placed is not None:  # a join does not keep the order
@@ -215,13 +216,13 @@ class ClickLog:
             yield Impressions(batch.select(names), batch.column("line").to_numpy())
 
     def sessions(self, by: str = "auto") -> Sessions:
-        """Return all lists and clicks, for `fit_click_models`; they are read into memory.
+        """Return all lists and clicks as input of `fit_click_models`; they are read into memory.
 
         Parameters
         ----------
         by : {"auto", "document", "grade"}
-            Whether a click model has parameters for each document of each query, or for each relevance grade. "auto"
-            means for each grade if every row has grades, else for each document.
+            Whether a click model has parameters for each document of each query, or for each relevance grade. By
+            default, it has parameters for each grade if every row has grades.
 
         Returns
         -------
@@ -230,7 +231,7 @@ class ClickLog:
         Raises
         ------
         InputError
-            If the log cannot be read or is empty, or `by` is "grade" and a row has no grades.
+            If the log cannot be read or is empty, or if `by` is "grade" and a row has no grades.
 
         Examples
         --------
@@ -239,7 +240,7 @@ class ClickLog:
         >>> sessions.graded, sessions.item.tolist(), sessions.click.tolist()
         (True, [0, 1], [False, True])
         """
-        from ltr_duel.clicks import Sessions  # which the other uses of a log do not need
+        from ltr_duel.clicks import Sessions  # here, because other uses of a log do not need it
 
         errors.require_one_of("kind of items", by, _ITEMS)
         batches = list(self.batches(("query", "shown", "user", "clicks", "grades")))
@@ -267,13 +268,12 @@ class ClickLog:
 
 
 def _numbers(texts: Any) -> tuple[IntVector, list[str]]:
-    """Number different texts in their order of appearance, and return the texts; null is an empty text."""
     codes = texts.fill_null("").dictionary_encode().combine_chunks()
     return codes.indices.to_numpy().astype(np.int64), codes.dictionary.to_pylist()
 
 
 def _stored(source: Any, owner: Any) -> Path:
-    """Store a data frame or an Ibis table as Parquet, in a folder that is removed with ``owner``."""
+    """Store a data frame or an Ibis table as Parquet, in a temporary folder that is deleted when ``owner`` is."""
     is_ibis = type(source).__module__.startswith("ibis.") and hasattr(source, "to_parquet")
     if not is_ibis and not hasattr(source, "__arrow_c_stream__"):
         raise InputError(

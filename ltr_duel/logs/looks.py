@@ -1,8 +1,9 @@
-"""The course of a comparison: its state at the end of each time step, and a test of drift.
+"""How a comparison developed over time, and a test of whether the mean outcome changed.
 
-If novelty wears off, heavy users come first, or rankers are retrained, the mean of the log differs from the mean after
-the decision. The test therefore compares the first half of a pair's impressions with the second, whose variance is that
-of the whole sum minus that of the first half's sum; it is conservative if a user's outcomes in both are correlated.
+The mean after the decision may differ from the mean of the log: novelty wears off, heavy users come first, or rankers
+are retrained. The test therefore compares the first half of a pair's impressions with the second half. The variance of
+the second half's sum is computed as the variance of the whole sum minus that of the first half's sum. If the outcomes
+of a user are correlated, the test has less power, but no more false alarms.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _FEWEST = 20.0  # minimum effective number of clusters
 
 
 class Look(NamedTuple):
-    """The state of the comparison at a time; arrays have one entry for each pair of the log."""
+    """The state of the comparison at one time; each array has one entry for each pair of the log."""
 
     time: float
     impressions: int
@@ -42,25 +43,25 @@ def step_of(first: float, last: float) -> float:
 def looks_of(engine: Any, times: Any, sums: PairSums, courses: Sequence[Course], step: float) -> list[Look]:
     """Return the state of a comparison at the end of each period of ``step`` seconds (UTC).
 
-    Errors are those of independent outcomes, multiplied as at the end of the log, where clusters are known. Earlier,
-    users have returned less often, so these errors are too large rather than too small.
+    A standard error is that of independent outcomes, multiplied by the same factor as at the end of the log, where the
+    clusters are known. Users had returned less often before, so the standard errors are too large, if anything.
 
-    times: a relation with the ``time`` of each impression; sums, courses: see `pair_sums`.
+    times: a relation with the ``time`` of each impression. sums, courses: results of `pair_sums`.
     """
     period = f"CAST(floor(time / {step!r}) AS BIGINT)"
     sql = f"SELECT {period} AS period, count(*) AS n, max(time) AS last FROM shown GROUP BY {period} ORDER BY 1"
-    found = engine.query(sql, shown=times).to_pydict()
-    periods, pairs, (course, first) = np.array(found["period"], np.int64), len(sums.wins), courses
+    shown = engine.query(sql, shown=times).to_pydict()
+    periods, pairs, (course, first) = np.array(shown["period"], np.int64), len(sums.wins), courses
     n, total, square = (course.until(name, periods, pairs) for name in ("n", "total", "square"))
     plain, end = naive_means(n + 2, total, square + 2), sums.cautious()
     with np.errstate(invalid="ignore", divide="ignore"):
         error = plain.error * np.maximum(end.error / plain.error[-1], 1.0)
         freedom = np.maximum((end.freedom + 1) * n / n[-1] - 1, 0.0)
         mean = np.where(n > 0, total / n, np.nan)
-    sequences, impressions = first.sequences(periods, pairs), np.cumsum(found["n"]).tolist()
+    sequences, impressions = first.sequences(periods, pairs), np.cumsum(shown["n"]).tolist()
     return [
         Look(last, impressions[k], n[k], mean[k], Means(plain.mean[k], error[k], freedom[k]), sequences.of(k))
-        for k, last in enumerate(found["last"])
+        for k, last in enumerate(shown["last"])
     ]
 
 
@@ -69,10 +70,10 @@ def drift_notes(looks: Sequence[Look], names: Sequence[tuple[str, str]]) -> list
     if not looks:
         return []
     last = looks[-1]
-    p, said = np.full(len(names), np.nan), [""] * len(names)
+    p, sentences = np.full(len(names), np.nan), [""] * len(names)
     for k, (first, second) in enumerate(names):
-        earlier = [one for one in looks[:-1] if len(one.mean) > k and one.outcomes[k] > 0]
-        half = min(earlier, key=lambda one: abs(one.outcomes[k] - last.outcomes[k] / 2), default=last)
+        earlier = [look for look in looks[:-1] if len(look.mean) > k and look.outcomes[k] > 0]
+        half = min(earlier, key=lambda look: abs(look.outcomes[k] - last.outcomes[k] / 2), default=last)
         n, later = half.outcomes[k], last.outcomes[k] - half.outcomes[k]
         if later <= 0 or half.cautious.freedom[k] < _FEWEST:
             continue
@@ -84,9 +85,9 @@ def drift_notes(looks: Sequence[Look], names: Sequence[tuple[str, str]]) -> list
         p[k] = statistics.student_p(means[0] - means[1], error, half.cautious.freedom[k])
         sign = 1 if last.mean[k] >= 0 else -1  # the leading ranker comes first, as in the table
         ahead, behind = (first, second)[::sign]
-        said[k] = (
+        sentences[k] = (
             f"{ahead} against {behind}: the mean outcome of the first {n / last.outcomes[k]:.0%} of the impressions,"
             f" {sign * means[0]:+z.4f}, differs from the mean of the rest, {sign * means[1]:+z.4f}"
         )
     corrected = statistics.holm(p)
-    return [f"{said[k]} (p = {corrected[k]:.2g}): {CHANGED}" for k in np.flatnonzero(corrected < _LEVEL)]
+    return [f"{sentences[k]} (p = {corrected[k]:.2g}): {CHANGED}" for k in np.flatnonzero(corrected < _LEVEL)]

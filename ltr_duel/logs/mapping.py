@@ -1,8 +1,9 @@
-"""Read files as exposures (shown lists), events (e.g. clicks) or a log, perhaps by a TOML mapping; see docs/logs.md.
+"""Read files as exposures (shown lists), events (such as clicks) or a log, if needed with a mapping of their columns.
 
-The sections ``[exposures]`` and ``[events]`` map each column of a log to a column of the table or an SQL expression;
-``rankers`` may also be a list of names. A section may contain a condition ``where``. It must contain the source of the
-rows, ``file`` or (for a connection) ``table``, unless the command line names the source. Cells of CSV files are text.
+A mapping is a TOML file with the sections ``[exposures]`` and ``[events]``; see docs/logs.md. Each line of a section
+maps a column of a log to a column of the file, or to an SQL expression; ``rankers`` may also be a list of names. The
+key ``file`` names the file, or ``table`` the table of a database, unless the command line names it. The key ``where``
+may have a condition for the rows to read. Cells of CSV files are text.
 """
 
 from __future__ import annotations
@@ -31,18 +32,18 @@ from ltr_duel.logs.files import (
 )
 from ltr_duel.logs.table import EVENT, EXPOSURE, LOG_COLUMNS
 
-_IDS = {"impression", "user", "query", "item", "kind", "shown", "rankers"}  # texts, even if they look like numbers
+_IDS = {"impression", "user", "query", "item", "kind", "shown", "rankers"}  # columns that stay text
 _ITEM = ("item", "position", "owner")  # columns of exposures with one row per item
 _COLUMNS = {"log": tuple(LOG_COLUMNS), "exposures": (*EXPOSURE, *_ITEM), "events": tuple(EVENT)}
 _SETTINGS = ("file", "table", "where")
 _SESSION = ": one impression is one list; is its key a session, or a user?"
-_LONGEST = 300  # characters of an engine's message
+_LONGEST = 300  # maximum number of characters of an engine's message
 _NO_OBJECT = """CASE WHEN NOT json_valid(text) THEN 'not valid JSON, or truncated'
   WHEN json_type(text) <> 'OBJECT' THEN 'not a JSON object with the columns as keys' END"""
 
 
 def sections_of(path: Path) -> dict[str, Any]:
-    """Return the sections of a mapping; only exposures may have extra columns, with names unlike those of a log."""
+    """Return the sections of a mapping; only exposures may map further columns than those of a log."""
     try:
         sections = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -64,7 +65,7 @@ def sections_of(path: Path) -> dict[str, Any]:
 
 
 def source_of(path: Path, *, table: bool) -> str:
-    """Return the source of the exposures in a mapping: the file or, with ``table``, the table of a connection."""
+    """Return the file of the exposures in a mapping or, with ``table``, their table in a database."""
     key = "table" if table else "file"
     source = sections_of(path).get("exposures", {}).get(key)
     if not source:
@@ -104,31 +105,31 @@ class Part:
 
     @contextmanager
     def located(self) -> Iterator[None]:
-        """Name the mapping and the file in errors about the source of the rows."""
+        """Add the names of the mapping and of the file to errors about the source of the rows."""
         try:
             yield
         except Exception as error:  # each backend has its own exceptions
             at = "" if self.mapping is None else f"{self.mapping}: [{self.name}]: "
-            lines = [line.strip() for line in str(error).splitlines()]  # with an excerpt of the query
+            lines = [line.strip() for line in str(error).splitlines()]  # the error shows a part of the query
             text = " ".join(line for line in lines if line.strip("^"))[:_LONGEST]
-            what = "" if isinstance(error, InputError) else f"{self.file} cannot be read as {self.name}: "
-            raise InputError(errors.in_one_line(f"{at}{what}{text}")) from None
+            reason = "" if isinstance(error, InputError) else f"{self.file} cannot be read as {self.name}: "
+            raise InputError(errors.in_one_line(f"{at}{reason}{text}")) from None
 
 
 def select(columns: dict[str, Any], where: str, source: str) -> str:
-    """Return the SQL of a relation from a mapping; it selects all columns of the source if no column is mapped."""
+    """Return the SQL that selects the mapped columns of a source, or all its columns if none is mapped."""
     chosen = []
     for name, value in columns.items():
-        names = f"ARRAY[{', '.join(map(quoted, value))}]" if isinstance(value, list) else value  # also in Postgres
+        names = f"ARRAY[{', '.join(map(quoted, value))}]" if isinstance(value, list) else value  # Postgres has ARRAY
         chosen.append(f"{names} AS {named(name)}")
     return f"SELECT {', '.join(chosen) or '*'} FROM {source}{f' WHERE {where}' * bool(where)}"
 
 
 def read(engine: Engine, part: Part) -> tuple[Relation, Callable[[int], Position]]:
-    """Create the relation of a part, with its name; also return a function that finds the file and line of a row.
+    """Create the relation of a part; also return a function that finds the file and line of a row.
 
-    ``origin`` is the number of a row in all files of the part. ``line`` is unique: as mapped, one row of a file may
-    become several. Relations are tables unless their files are Parquet.
+    ``origin`` is the number of a row in all files of the part. ``line`` is unique in the relation: a mapping may turn
+    one row of a file into several. The relation is a view of Parquet files, and a table for all other files.
     """
     with part.located():
         paths = files_of(part.file)
@@ -166,7 +167,7 @@ def _rows(engine: Engine, part: Part, kind: str, paths: Sequence[Path]) -> FileR
 
 
 def _json_lines(engine: Engine, part: Part, paths: Sequence[Path]) -> tuple[FileRows, str]:
-    """Return the lines of JSON files, and the SQL of their legal columns; a line that is no object is a fault."""
+    """Return the lines of JSON files, and SQL for their columns. A line that is not a JSON object gets a ``fault``."""
     files = create_lines(engine, paths)
     keys = "SELECT line, unnest(json_keys(CASE WHEN json_valid(text) THEN text END)) AS key FROM lines"
     have = engine.query(f"SELECT key FROM ({keys}) GROUP BY key ORDER BY min(line), key")["key"].to_pylist()
@@ -186,11 +187,11 @@ def create_lines(engine: Engine, paths: Sequence[Path]) -> FileRows:
 
 
 def _by_impression(columns: dict[str, Any], rows: str, header: int) -> str:
-    """Return the SQL that groups exposures with one row per item into one row per exposure; the first time counts.
+    """Return SQL that turns rows of single items into one row for each exposure, with the time of its first row.
 
-    Equal rows of an item are one item. Rows that contradict each other are a fault of the exposure.
+    Repeated rows of an item count once. If two rows contradict each other, the exposure gets a ``fault``.
 
-    header: the number of lines before the first row.
+    header: number of lines of a file before its first row.
     """
     place = "try_cast(position::VARCHAR AS DOUBLE)" if "position" in columns else "origin"
     item = "item" if "item" in columns else "position"
@@ -201,8 +202,8 @@ def _by_impression(columns: dict[str, Any], rows: str, header: int) -> str:
         f", same_place AS (PARTITION BY impression, {place} ORDER BY origin)"
     )
     chosen = [
-        f"list({name} ORDER BY ltr_place, origin) FILTER (turn = 1 AND {item} IS NOT NULL) AS {made}"
-        for name, made in (("item", "shown"), ("owner", "owners"))
+        f"list({name} ORDER BY ltr_place, origin) FILTER (turn = 1 AND {item} IS NOT NULL) AS {column}"
+        for name, column in (("item", "shown"), ("owner", "owners"))
         if name in columns
     ]
     rest = [name for name in columns if name not in ("impression", *_ITEM)]
@@ -210,7 +211,7 @@ def _by_impression(columns: dict[str, Any], rows: str, header: int) -> str:
     faults = [
         f"WHEN count(DISTINCT {named(name)}) > 1 THEN {quoted(f'the rows of its items differ in {name!r}')}"
         for name in rest
-        if name != "time"  # logged one by one
+        if name != "time"  # each item may have its own time
     ]
     faults.append("WHEN count(conflict) > 0 THEN arg_min(conflict, origin)")
     chosen.append(f"CASE {' '.join(faults)} END AS fault")
@@ -218,7 +219,7 @@ def _by_impression(columns: dict[str, Any], rows: str, header: int) -> str:
 
 
 def _conflicts(columns: dict[str, Any], place: str, item: str, header: int) -> str:
-    """Return the SQL of a sentence on an item's row that contradicts an earlier row; null if there is none."""
+    """Return SQL for a message on an item's row that contradicts an earlier row; null if it contradicts none."""
     cases = []
 
     def differ(value: str, window: str, sentence: str) -> None:

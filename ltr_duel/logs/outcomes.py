@@ -1,8 +1,7 @@
-"""The outcomes of a log as a relation: one row for each impression and each pair of its rankers.
+"""The outcomes of a log as a table of the SQL engine: one row for each impression and each pair of its rankers.
 
-Credit by owners is computed by the engine. Other credit requires compiled kernels, so rows are credited in batches, and
-the outcomes are stored in a table of the engine. Outcomes are integers, so that sums are exact in any order. Ratios of
-two outcomes have rows in the same form.
+If a log names the owner of each document (the ranker that contributed it), the engine computes the outcomes. If it has
+page tokens, compiled code of the comparison methods credits the rows. Outcomes are integers, so that sums are exact.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from ltr_duel.logs.table import NO_CREDIT
 
 UNIT = 1 << 30  # integer that represents the outcome 1
 _OUTCOMES = 'line BIGINT, time DOUBLE, "user" VARCHAR, query VARCHAR, pair INTEGER, y BIGINT, square BIGINT'
-_NEXT = "CAST(k.{} + 1 AS INTEGER)".format  # a cast, so that sqlglot knows an index, which Spark counts from 0
+_NEXT = "CAST(k.{} + 1 AS INTEGER)".format  # the cast tells sqlglot that this is an index (Spark counts from 0)
 _CREDITS = """list_transform(range(len(rankers)), lambda ranker:
   len(list_filter(list_distinct(clicks), lambda place: owners[place] = ranker)))"""
 _VALUES = re.compile(r"(?<!^)'[^']*'|\[.*\]|-?\d[\w.:-]*")  # values that differ between lines with the same fault
@@ -34,7 +33,7 @@ _VALUES = re.compile(r"(?<!^)'[^']*'|\[.*\]|-?\d[\w.:-]*")  # values that differ
 class Credited(NamedTuple):
     """The credited outcomes of a log."""
 
-    outcomes: Any  # line, time, user, query, pair, y and its square (in units of 1 / UNIT); None if nothing is credited
+    outcomes: Any  # line, time, user, query, pair, y and its square (in units of 1 / UNIT); None if there are none
     rows: Relation  # the credited impressions
     creditor: Creditor  # names, pairs, method and outcome rule
     facts: dict[str, Any]  # see `ClickLog.facts`
@@ -48,10 +47,10 @@ def credited(
     needed: bool = True,
     outcome: str = "",
 ) -> Credited:
-    """Credit the clicks of a log, by its first outcome or the outcome of this name.
+    """Credit the clicks of a log by one of its outcomes, by default by the first.
 
-    ``rows`` has the columns that the credit reads, users, queries and policies, and ``columns``. Rows that cannot be
-    credited count as bad lines, unless credit is not needed.
+    The rows of the result have the columns ``columns``, and those that credit and comparison need. A row that cannot be
+    credited counts as a bad line, unless ``needed`` is False.
     """
     names = [given.name for given in log.outcomes]
     if outcome and outcome not in names:
@@ -59,7 +58,7 @@ def credited(
         raise errors.unknown_name("outcome of this log", outcome, names, otherwise=how)
     number = names.index(outcome) if outcome else 0
     usual = {*Creditor.columns, "user", "query", "policy", "propensity", *log.context}
-    if not (by_kernels := _any(log, ("page",))):  # by owners: no documents, and no lists if there are events
+    if not (by_kernels := _any(log, ("page",))):  # owners suffice, so some lists need not be read
         usual -= {"shown", *["clicks"] * (log.loaded.placed is not None), *["owners"] * log.loaded.by_event}
     key = tuple(rankers), frozenset(usual.union(columns)), needed, number
     if key not in log.credit:
@@ -99,13 +98,12 @@ def _credited(
 
 
 def _any(log: ClickLog, columns: Collection[str]) -> bool:
-    """Return whether any row, usable or not, has a value in one of the columns."""
     counts = " + ".join(f"count({name})" for name in columns if name in log.table.columns)
     return bool(counts) and log.engine.rows(f"SELECT {counts} AS n FROM t", t=log.table)[0]["n"] > 0
 
 
 def _require_credit(log: ClickLog) -> None:
-    """Raise `InputError` if the log has no rows, or none that says how to credit it."""
+    """Raise `InputError` if the log is empty, or if no row says which ranker gets the credit for a click."""
     if not log.engine.rows("SELECT count(*) AS n FROM t", t=log.table)[0]["n"]:
         raise InputError(f"{log.path}: the log has no rows")
     if not _any(log, ("page", "owners", "rankers", "fault")):
@@ -113,7 +111,6 @@ def _require_credit(log: ClickLog) -> None:
 
 
 def _refuse(log: ClickLog, sentences: Wrong, wrong: Wrong) -> None:
-    """Count lines that cannot be credited as bad lines, given their messages, and add them to ``wrong``."""
     log.bad.add({line: _VALUES.sub("", sentence) for line, sentence in sentences.items()}, sentences.__getitem__)
     wrong |= sentences
 
@@ -121,9 +118,9 @@ def _refuse(log: ClickLog, sentences: Wrong, wrong: Wrong) -> None:
 def _by_owners(
     log: ClickLog, rows: Relation, creditor: Creditor, number: int, wrong: Wrong, *, part: bool
 ) -> Relation | None:
-    """Return the outcomes: the ranker whose documents got more clicks wins. Error messages by line go to ``wrong``.
+    """Return the outcomes by owners: the ranker whose documents got more clicks wins.
 
-    part: whether these are not all rows.
+    part: whether ``rows`` are a part of the log. wrong: gets the messages on rows that cannot be credited.
     """
     refused, engine, given = Wrong(), log.engine, given_owners(rows.columns, by_event=log.loaded.by_event)
     sets: dict[tuple[str, ...], list[int]] = {}
@@ -159,7 +156,7 @@ def _by_owners(
         columns = zip(("first", "second", "pair", "sign"), zip(*pairs, strict=True), strict=True)
         relations["p"] = engine.small(dict(columns))
         source = f"t CROSS JOIN k JOIN p ON t.rankers[{_NEXT('a')}] = p.first AND t.rankers[{_NEXT('b')}] = p.second"
-        if listed:  # once for each row, not for each pair
+        if listed:  # count the clicks of a row once, not for each pair
             relations["t"] = engine.view(f"SELECT *, {_CREDITS} AS credits FROM t", t=relations["t"])
         lead = f"t.credits[{_NEXT('a')}] - t.credits[{_NEXT('b')}]"
     if not listed:
@@ -187,7 +184,7 @@ def _sql(value: Any) -> str:
 
 
 def _lead_in_lists() -> str:
-    """Return the SQL of the first of two rankers' clicked documents minus the second's."""
+    """Return SQL for the number of clicked documents of the first ranker, minus that of the second."""
 
     def side(place: str) -> str:
         return f"(CASE owners[{place}] WHEN 0 THEN 1 WHEN 1 THEN -1 ELSE 0 END)"
@@ -201,7 +198,7 @@ def _lead_in_lists() -> str:
 
 
 def _by_kernels(log: ClickLog, rows: Relation, creditor: Creditor, number: int, wrong: Wrong) -> Relation:
-    """Return the outcomes from the kernels of the methods. Error messages by line go to ``wrong``."""
+    """Return the outcomes by page tokens. wrong: gets the messages on rows that cannot be credited."""
     name = f"outcomes_{number}"
     log.engine.execute(f"CREATE OR REPLACE TABLE {name} ({_OUTCOMES})")
     rows = log.engine.view("SELECT * REPLACE (list_sort(list_distinct(clicks)) AS clicks) FROM t", t=rows)
@@ -223,8 +220,8 @@ def _by_kernels(log: ClickLog, rows: Relation, creditor: Creditor, number: int, 
 class Ratio(NamedTuple):
     """A ratio of two outcomes, such as purchases for each click; as text, ``purchase/click``.
 
-    Of a pair of rankers, it is (w - l) / n: by the numerator, the first ranker wins w impressions and loses l; by the
-    denominator, n impressions are not tied. Its error follows from the clusters' sums of both (delta method).
+    For a pair of rankers, it is (w - l) / n. The first ranker wins w impressions and loses l of them by the numerator.
+    By the denominator, n impressions are not tied. The error of the ratio allows for the errors of both (delta method).
 
     Examples
     --------
@@ -245,14 +242,14 @@ AnyOutcome = str | Outcome | Ratio
 
 
 def ratio_in(outcome: AnyOutcome, names: Collection[str] = ()) -> AnyOutcome:
-    """Return a `Ratio` if an outcome is the text of one, and not one of the names, else the outcome."""
+    """Return a `Ratio` for a text such as ``purchase/click`` that is none of the names, else the outcome."""
     if isinstance(outcome, str) and outcome not in names and outcome.strip("/").count("/") == 1:
         return Ratio(*outcome.split("/"))
     return outcome
 
 
 def single_outcomes(outcomes: Collection[AnyOutcome]) -> list[str | Outcome]:
-    """Return the different outcomes that a log must have: of ratios, numerator and denominator."""
+    """Return the different outcomes that a log must have; a ratio needs its numerator and its denominator."""
     singles = [given if isinstance(given, Ratio) else (given,) for given in map(ratio_in, outcomes)]
     return list(dict.fromkeys(name for pair in singles for name in pair))
 
@@ -263,7 +260,7 @@ def outcome_name(outcome: AnyOutcome) -> str:
 
 
 def credited_outcome(log: ClickLog, outcome: AnyOutcome, rankers: Collection[str] = ()) -> Credited:
-    """Return the credited log; the outcomes of a ratio are those of the numerator, with a column ``weight``."""
+    """Return the log, credited by an outcome; for a ratio, by its numerator, with the denominator as ``weight``."""
     if not isinstance(outcome, Ratio):
         return credited(log, rankers, outcome=outcome_name(outcome))
     numerator, denominator = (credited(log, rankers, outcome=name) for name in outcome)

@@ -1,8 +1,8 @@
-"""Read many page tokens at once: DuckDB parses all that have the form of `Page.to_json`.
+"""Read many page tokens at once, with the result that `Page.from_json` has for each of them.
 
-Plans read millions of tokens. The result equals that of `Page.from_json`. A token of another form (spaces, another
-order of keys, document ids with escapes), or whose contents are not those of a page, is left to the caller, who passes
-it to `Page`, which has all messages.
+Plans read millions of tokens. DuckDB parses all tokens that have exactly the form of `Page.to_json`. A token with
+another form (spaces, another order of keys, escapes in document ids) is left to the caller, and so is a token that is
+not a valid page. The caller passes such tokens to `Page`, which has the error messages.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LIST = r"\[{0}(?:,{0})*\]".format
 _TEXT = r'"[ !#-\[\]-~]*"'
 _NAME = r'"(?:[ !#-\[\]-~]|\\["\\bfnrt]|\\u(?:[0-9a-ce-f][0-9a-f]|d[0-7])[0-9a-f]{2})*"'
 _ID = rf"(?:{_TEXT}|0|-?[1-9][0-9]{{0,17}})"
-_NUMBER = "(?:-1|0|[1-9][0-9]{0,3})"  # less than `MOST_DOCUMENTS`
+_NUMBER = "(?:-1|0|[1-9][0-9]{0,3})"  # all such numbers are less than `MOST_DOCUMENTS`
 _KEPT = r"\[(?:0\.[0-9]+)?\]"  # nothing, or one number that needs no exponent
 _TO_SHOWN = '],"shown":'
 _FORM = (
@@ -47,7 +47,7 @@ _REMEMBERED = 1 << 14  # maximum number of cached heads
 
 
 class Head(NamedTuple):
-    """The content of the first part of a page, before the documents."""
+    """The first part of a page token, before the documents."""
 
     method: str  # method with parameters
     outcome: str
@@ -59,13 +59,13 @@ class Pages(NamedTuple):
     """Pages with the same method, outcome rule and number of rankers."""
 
     rows: IntVector  # row of each page in the batch
-    query: IntVector  # its query in the lists
+    query: IntVector  # index of the page's query in the lists
     heads: list[Head]
     lists: Lists
 
 
 class Parsed(NamedTuple):
-    """The lists of parsed texts: text k has the documents ``ptr[k]:ptr[k + 1]`` and the orders from ``first[k]``."""
+    """The lists of parsed tokens: token k has the documents ``ptr[k]:ptr[k + 1]`` and the orders from ``first[k]``."""
 
     owners: Any
     numbers: IntVector
@@ -76,10 +76,9 @@ class Parsed(NamedTuple):
 
 
 def read_tokens(tokens: Any, shown: Any, numbers: IntVector, owners: Any, kept: FloatVector) -> list[Pages]:
-    """Read the tokens of a batch, whose documents are ``shown``.
+    """Read the tokens of a batch; a token must list the documents ``shown``.
 
-    numbers, owners: outputs with an entry for each shown document of the batch.
-    kept: output with an entry for each row of the batch.
+    Outputs: numbers and owners have an entry for each shown document of the batch, and kept for each row of the batch.
     """
     import duckdb
 
@@ -98,7 +97,7 @@ def read_tokens(tokens: Any, shown: Any, numbers: IntVector, owners: Any, kept: 
     heads = column["head"].dictionary_encode()
     contents, code = [read_head(text) for text in heads.dictionary.to_pylist()], heads.indices.to_numpy()
     kinds = [head and (head.method, head.outcome, len(head.rankers), head.keeps) for head in contents]
-    found, row, start = [], column["row"].to_numpy(), ragged(shown)[1]
+    pages, row, start = [], column["row"].to_numpy(), ragged(shown)[1]
     for kind in dict.fromkeys(filter(None, kinds)):
         *_, rankers, keeps = kind
         members = [k for k, other in enumerate(kinds) if other == kind]
@@ -112,13 +111,13 @@ def read_tokens(tokens: Any, shown: Any, numbers: IntVector, owners: Any, kept: 
         if keeps:
             kept[row[at]] = values[stored[at]]
         if len(at):
-            found.append(Pages(row[at], query, [head for k in code[at] if (head := contents[k])], lists))
-    return found
+            pages.append(Pages(row[at], query, [head for k in code[at] if (head := contents[k])], lists))
+    return pages
 
 
 @lru_cache(_REMEMBERED)
 def read_head(text: str) -> Head | None:
-    """Return the content of a head, as `Page` reads a page of one document; None to leave its pages to `Page`."""
+    """Return the content of the first part of a token; None if `Page` must read its pages."""
     try:
         orders = ",".join(["[0]"] * len(json.loads(text + "]}")["rankers"]))
     except (ValueError, LookupError, TypeError, RecursionError):
@@ -135,7 +134,7 @@ def read_head(text: str) -> Head | None:
 def fill_lists(
     parsed: Parsed, some: IntVector, lists: Lists, marks: MarkVector, start: IntVector, numbers: IntVector, owners: Any
 ) -> None:
-    """Copy the orders of texts to ``lists``, and their owners and numbers from ``start``; mark those that are pages."""
+    """Copy the orders, owners and numbers of tokens to the outputs, and mark the tokens that are valid pages."""
     rankers = lists.order.shape[0]
     for n, k in enumerate(some):
         base, right = lists.query_ptr[n], True

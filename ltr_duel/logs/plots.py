@@ -18,7 +18,7 @@ from ltr_duel.logs.sums import Sequences
 _MOST = 4  # maximum number of pairs in a plot
 _DASHES = [dash for dash in DASHES if dash != ":"]  # dotted lines are not used
 _DATES = 4e9  # seconds since 1970; larger times are not dates
-_EARLY = 0.25  # share of the looks whose intervals may be cut off by the figure
+_EARLY = 0.25  # share of the looks, from the first, whose wide intervals may exceed the figure
 _GREY = "#6b6b6b"
 
 
@@ -29,11 +29,12 @@ def plot_comparison(comparison: Comparison, stop_at: float | None, margin: float
     ax = prepared_axes(ax, 8, 4.2)
     dated = 0 < comparison.looks[0].time < comparison.looks[-1].time < _DATES
     confidence, ends = stop_at or comparison.confidence, [0.0, margin, -margin]
+    alpha = 0.25 if len(comparison.pairs) <= 2 else 0.12  # lighter, because bands of many pairs overlap
     for k, pair in enumerate(comparison.clearest[:_MOST]):
         looks = [look for look in comparison.looks if len(look.mean) > pair and look.sequences.n[pair] > 0]
         x: list[object] = [datetime.fromtimestamp(look.time, UTC) if dated else look.impressions for look in looks]
         means = Means(*np.array([[part[pair] for part in look.cautious] for look in looks]).T)
-        course = replace(  # each look as if it were a pair; all pairs share the error
+        course = replace(  # treat each look as a pair, but divide the error among the pairs
             comparison,
             means=means._replace(mean=np.array([look.mean[pair] for look in looks])),
             cautious=means,
@@ -46,7 +47,7 @@ def plot_comparison(comparison: Comparison, stop_at: float | None, margin: float
         name = " > ".join(comparison.named_pairs[pair][::sign])
         ax.plot(x, mean, color=COLOURS[k], ls=_DASHES[k], lw=1.6, label=name)  # type: ignore[arg-type]
         narrow = (low > -1) | (high < 1)  # intervals from -1 to 1 would hide the other intervals
-        ax.fill_between(x, low, high, where=narrow, color=COLOURS[k], alpha=0.25, lw=0)  # type: ignore[arg-type]
+        ax.fill_between(x, low, high, where=narrow, color=COLOURS[k], alpha=alpha, lw=0)  # type: ignore[arg-type]
         if narrow[-1]:
             later = slice(int(_EARLY * len(mean)), None)
             ends += [low[later].min(), high[later].max()]

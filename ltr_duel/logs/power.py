@@ -1,14 +1,19 @@
-"""Sample sizes: how many impressions a single look at the end needs, and a test that may be looked at at any time.
+"""Sample sizes: how many impressions an experiment needs to show a difference between two rankers.
 
-Both follow in closed form from the mean outcome of a pair (the effect), the mean square of an outcome, and the design
-effect, by which clusters multiply the variance of a mean. A test finds an effect if the sum of outcomes exceeds its
-critical value: the larger one of Student's (with the two clusters that `compare_log` adds) and that of the sign test of
-clusters. Below 40 effective users the result is up to a quarter too short, so it is a lower limit ("at least").
+There are two sample sizes: for one look at the end, and for a test that you may look at at any time. Both depend on
+three numbers of a pair of rankers: its mean outcome (the effect), its mean squared outcome, and the design effect, by
+which correlated outcomes of a user multiply the variance of the mean. The effect is found if the sum of outcomes
+exceeds the critical values of two tests: Student's test, as in `compare_log`, and the sign test of clusters. With fewer
+than 40 effective users, the result is up to a quarter too small, so it is a lower limit.
 
-The clearest effect of a log is overestimated, because its pair was selected. Effects are therefore shrunk (empirical
-Bayes: Efron, Morris, JASA 1973): the true means of pairs are modelled as draws around 0 with a common variance, which
-is the average over the pairs of the squared mean minus the squared error, or 0. With few clusters, the estimate of the
-design effect is poor; the upper end of its 80 % interval is used (Browne. Statistics in Medicine 1995).
+The largest effect in a log is an overestimate, because it was selected. Effects of a log are therefore moved towards 0
+(shrunk; empirical Bayes). The true means of pairs are modelled as random numbers around 0. Their variance is estimated
+as the average, over the pairs, of the squared mean minus the squared error (at least 0). The design effect of a log is
+uncertain if there are few clusters, so the upper end of its 80% interval is used.
+
+References
+----------
+Efron, Morris. JASA 1973. Browne. Statistics in Medicine 1995 (the interval of the design effect).
 """
 
 from __future__ import annotations
@@ -25,12 +30,12 @@ from ltr_duel.logs.comparison import Comparison
 from ltr_duel.logs.sequential import normal_boundary
 from ltr_duel.preferences import PreferenceMatrix
 
-FEWEST = 40.0  # effective number of users below which a plan is a lower limit
+FEWEST = 40.0  # effective number of users below which a sample size is a lower limit
 _SURE = 0.8  # confidence of the upper bound of the design effect
 
 
 class PairVariance(NamedTuple):
-    """The numbers of a pair from which plans follow.
+    """The numbers of a pair of rankers from which its sample sizes follow.
 
     Examples
     --------
@@ -42,8 +47,8 @@ class PairVariance(NamedTuple):
     second: str
     effect: float  # mean outcome, shrunk
     square: float  # mean squared outcome, for wins, losses and ties: the share of impressions without a tie
-    design: float = 1.0  # variance of the mean relative to independent impressions, at least 1
-    size: float = 1.0  # impressions of the pair by the user (or query) of a random impression, at least 1
+    design: float = 1.0  # design effect: variance of the mean, divided by that of independent impressions
+    size: float = 1.0  # mean number of the pair's impressions by the user (or query) of a random impression
     each: float = 1.0  # impressions of the whole log per impression of the pair
     between: bool = False  # whether some outcomes are fractional, such as credit by expectation
 
@@ -53,8 +58,8 @@ class PairVariance(NamedTuple):
         return max(self.square**0.5 if self.between else self.square, abs(self.effect))
 
 
-class ImpressionPlan(NamedTuple):
-    """Impressions of the whole log, over all pairs, that detect one effect of one pair."""
+class SampleSize(NamedTuple):
+    """How many impressions of the whole log, over all pairs, detect one effect of one pair."""
 
     effect: float
     fixed: float  # for one look at the end
@@ -62,30 +67,30 @@ class ImpressionPlan(NamedTuple):
     few_users: bool = False  # whether there are too few users for the closed form, so that the numbers are lower limits
 
 
-def plan_impressions(
+def required_impressions(
     pair: PairVariance, effects: Sequence[float] = (), *, power: float = 0.8, confidence: float = 0.95, tests: int = 1
-) -> list[ImpressionPlan]:
-    """Return the numbers of impressions needed to detect effects of given sizes.
+) -> list[SampleSize]:
+    """Return the numbers of impressions that are needed to detect effects of given sizes.
 
-    Users are assumed to return as often as now; independently for each impression, there is a fixed probability that it
-    compares the pair.
+    Users are assumed to return as often as now; each impression compares the pair with the same probability.
 
     Parameters
     ----------
     pair : PairVariance
+        The pair of rankers.
     effects : sequence of float
-        Mean outcomes, above 0 and at most ``pair.largest``; by default the effect of ``pair``.
+        Mean outcomes, above 0 and at most ``pair.largest``. By default, the effect of ``pair``.
     power : float
         Probability of detecting the effect, above 0 and below 1.
     confidence : float
         One minus the probability of an error if there is no effect.
     tests : int
-        Number of pairs among which the error probability is divided, K (K - 1) / 2.
+        Number of pairs among which the error probability is divided: K (K - 1) / 2 for K rankers.
 
     Returns
     -------
-    list of ImpressionPlan
-        One plan for each effect.
+    list of SampleSize
+        One for each effect.
 
     Raises
     ------
@@ -94,15 +99,15 @@ def plan_impressions(
 
     Examples
     --------
-    >>> (plan,) = plan_impressions(PairVariance("old", "new", 0.1, 0.5), power=0.8)
-    >>> round(plan.fixed), round(plan.sequential)
+    >>> (size,) = required_impressions(PairVariance("old", "new", 0.1, 0.5), power=0.8)
+    >>> round(size.fixed), round(size.sequential)
     (410, 858)
     """
     errors.require_between("the power", power, 1e-6, 1 - 1e-6)
     errors.require_between("the confidence", confidence, 1e-9, 1 - 1e-9)
     if pair.square > 1:
         raise InputError(f"outcomes of mean square {pair.square:.3g} are not within -1 to 1")
-    plans = []
+    sizes = []
     for effect in effects or (abs(pair.effect),):
         errors.require_between("the effect (a mean outcome)", effect, 1e-6, 1)
         if effect > pair.largest * (1 + 1e-12):
@@ -111,12 +116,12 @@ def plan_impressions(
                 f" {pair.second} is {pair.largest:.4g}, because their mean square is {pair.square:.4g}"
             )
         fixed, sequential = (_impressions(pair, effect, power, (1 - confidence) / tests, always=k > 0) for k in (0, 1))
-        plans.append(ImpressionPlan(effect, fixed, sequential, fixed / pair.each < FEWEST * pair.size))
-    return plans
+        sizes.append(SampleSize(effect, fixed, sequential, fixed / pair.each < FEWEST * pair.size))
+    return sizes
 
 
 def _impressions(pair: PairVariance, effect: float, power: float, level: float, *, always: bool) -> float:
-    """Return the impressions of the log that a test needs; ``always``: whether it may be looked at at any time."""
+    """Return how many impressions of the log a test needs; with ``always``, a test that is valid at any time."""
 
     def missing(log_n: float) -> float:
         return _power_beyond(pair, effect, math.exp(log_n), level, always=always) - float(special.ndtri(power))
@@ -138,12 +143,12 @@ def _power_beyond(pair: PairVariance, effect: float, n: float, level: float, *, 
         return -math.inf  # even if all users agree, the sign test cannot be significant
     student = -float(special.stdtrit(max(users - 1, 0.5), float(special.ndtr(-normal)))) * math.sqrt(variance)
     signs = normal * math.sqrt(clustered + n * pair.size * effect**2) + pair.design
-    chance = n * effect**2 * (1 - 1 / pair.each)  # because the number of the pair's impressions is random
+    chance = n * effect**2 * (1 - 1 / pair.each)  # variance because the number of the pair's impressions is random
     return (n * effect - max(student, signs)) / math.sqrt(clustered + chance + 1e-300)
 
 
 def shrunk(mean: FloatVector, error: FloatVector) -> FloatVector:
-    """Return the expected effects of pairs, given their means and errors."""
+    """Return the effects of pairs, moved towards 0 to allow for chance, given their means and errors."""
     finite = np.isfinite(error)
     varies = max(0.0, float(np.mean(mean[finite] ** 2 - error[finite] ** 2))) if finite.any() else 0.0
     total = varies + np.where(finite, error, 1.0) ** 2
@@ -151,25 +156,25 @@ def shrunk(mean: FloatVector, error: FloatVector) -> FloatVector:
 
 
 def pairs_in_log(comparison: Comparison) -> list[PairVariance]:
-    """Return the numbers of a log's pairs, the largest effect first.
+    """Return for each pair of a log the numbers from which sample sizes follow, the largest effect first.
 
-    A log whose rankers were chosen by earlier outcomes is refused, because it does not represent a fixed plan.
+    The log of a policy that reacts to outcomes is refused, because such a policy does not show all pairs equally often.
     """
     if comparison.adaptive:
         names = " and ".join(comparison.provenance["policies"])
         raise InputError(
             f"{names} chose the rankers of this log by earlier outcomes, so it does not represent an experiment that"
-            " shows all pairs equally often: plan with another log, or with simulated users"
+            " shows all pairs equally often: give another log, or simulated users"
         )
     if comparison.ratio:
-        raise InputError(f"'{comparison.provenance['events']}' is a ratio: plan with one of its two outcomes")
+        raise InputError(f"'{comparison.provenance['events']}' is a ratio: give one of its two outcomes")
     n, means, naive, size = comparison.denominator, comparison.means, comparison.naive, comparison.sizes
     with np.errstate(invalid="ignore", divide="ignore"):
         square = np.where(n > 1, naive.error**2 * (n - 1), 0.0) + means.mean**2
         design = means.error**2 * n / (naive.error**2 * (n - 1))
         upper = np.where(np.isnan(design), np.inf, design) * means.freedom / special.chdtri(means.freedom, _SURE)
         largest = np.where(size <= 1 + 1e-9, 1.0, size)
-        upper = np.clip(upper, 1.0, largest)  # of users who come once, there is nothing to estimate
+        upper = np.clip(upper, 1.0, largest)  # if all users come once, the design effect is 1
     effects = shrunk(comparison.cautious.mean, comparison.cautious.error)
     columns = effects, np.minimum(square, 1.0), upper, np.maximum(size, upper), comparison.impressions / n
     between = comparison.sequences.others > 0
@@ -177,7 +182,7 @@ def pairs_in_log(comparison: Comparison) -> list[PairVariance]:
 
 
 def pairs_in_matrix(matrix: PreferenceMatrix) -> list[PairVariance]:
-    """Return the numbers of pairs of preferences estimated without variance reduction, the largest effect first."""
+    """Return the numbers for sample sizes of each pair of a matrix estimated without variance reduction."""
     first, second = np.triu_indices(len(matrix), 1)
     n, error = matrix.comparisons[first, second], 2 * matrix.standard_error[first, second]
     mean, one = 2 * matrix.p[first, second] - 1, np.ones(len(first))
@@ -188,9 +193,9 @@ def pairs_in_matrix(matrix: PreferenceMatrix) -> list[PairVariance]:
 
 
 def _largest_first(names: Sequence[tuple[str, str]], *columns: Any, usable: Any) -> list[PairVariance]:
-    """Return the pairs that are usable; ``columns`` are the fields of `PairVariance` after the names."""
-    made = ([*names[k], *(column[k].item() for column in columns)] for k in np.flatnonzero(usable).tolist())
-    pairs = list(map(PairVariance._make, made))
+    """Return the usable pairs; ``columns`` are the fields of `PairVariance` after the names."""
+    fields = ([*names[k], *(column[k].item() for column in columns)] for k in np.flatnonzero(usable).tolist())
+    pairs = list(map(PairVariance._make, fields))
     if not pairs:
-        raise InputError("no pair ever had a winner, or one user had all impressions: a plan needs other data")
+        raise InputError("no pair ever had a winner, or one user had all impressions: other data are needed")
     return sorted(pairs, key=lambda pair: -abs(pair.effect))

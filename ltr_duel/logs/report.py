@@ -27,18 +27,17 @@ _WHOSE = {"impression": "{}", "user": "users who ask {}", "query": "queries like
 
 
 def usual_subgroups(first: float, last: float) -> list[str]:
-    """Return the default parts of a report: days (2 to 62) and weeks (13 days or more)."""
+    """Return by what a report divides a log: by day (2 to 62 days) and by week (13 days or more)."""
     days = (last - first) / DAY
     return ["day"] * (2 <= days <= 62) + ["week"] * (days >= 13)
 
 
 def comparison_table(comparison: Comparison, decision: Decision, rows: int = ROWS) -> pd.DataFrame:
-    """Return the pairs with their verdicts, as formatted strings; the clearest pair and leading rankers come first."""
+    """Return the pairs with their verdicts, as formatted strings; the clearest pair and better rankers come first."""
     return pd.DataFrame([_row(comparison, decision, k) for k in comparison.clearest[:rows]])
 
 
 def _row(comparison: Comparison, decision: Decision, k: int) -> dict[str, str]:
-    """Return the cells of a pair; wins, losses and ties only if they determine the mean."""
     pair, sign = decision.pairs[k], comparison.signs[k]
     won, lost = (comparison.wins[k], comparison.losses[k])[::sign]
     row = {"pair": " > ".join(pair[:2][::sign]), "verdict": decision.labels[k]}
@@ -63,14 +62,14 @@ def _p(value: float) -> str:
 
 
 def column_notes(comparison: Comparison, decision: Decision) -> list[str]:
-    """Return a note on the error that several pairs share."""
+    """Return a note on how the error is divided among several pairs."""
     when = "is ever wrong, at any number of looks" if decision.every_look else "is wrong at this look"
     note = f"With probability {decision.confidence:.4g} no interval, verdict or winner {when}: all {comparison.tests}"
     return [f"{note} pairs share the error (Bonferroni)."] * (comparison.tests > 1)
 
 
 def subgroup_table(part: SubgroupTable, pairs: int = ROWS) -> pd.DataFrame:
-    """Return the table of parts of a log, or of secondary outcomes, as formatted strings."""
+    """Return a table of parts of a log, or of secondary outcomes, as formatted strings."""
     frame = part.shown(pairs)
     columns = {
         part.by: frame[part.by],
@@ -84,7 +83,7 @@ def subgroup_table(part: SubgroupTable, pairs: int = ROWS) -> pd.DataFrame:
 
 
 def subgroup_note(confidence: float) -> str:
-    """Return a note on the correction of intervals and p in a table of parts or of secondary outcomes."""
+    """Return a note on how intervals and p are corrected in a table of parts or of secondary outcomes."""
     return (
         f"In each table of parts or secondary outcomes, all intervals hold simultaneously with {confidence:.0%}"
         " confidence, and p is corrected for the table's rows (Bonferroni)."
@@ -92,24 +91,23 @@ def subgroup_note(confidence: float) -> str:
 
 
 def comparison_lines(comparison: Comparison) -> list[str]:
-    """Return sentences about data and settings; changes over time belong to the decision."""
-    about, cluster = comparison.provenance, comparison.cluster
+    """Return sentences about data and settings. Changes over time are notes of the decision instead."""
+    facts, cluster = comparison.provenance, comparison.cluster
     robust = "as if all impressions were independent" if cluster == "impression" else f"clustered by {cluster}"
-    users = several(about["users"], "user") if about["users"] else "no values in 'user'"
-    notes = [*filter(None, [about.get("caution")]), *comparison.warnings]
+    users = several(facts["users"], "user") if facts["users"] else "no values in 'user'"
+    notes = [*filter(None, [facts.get("caution")]), *comparison.warnings]
     return [
-        f"{about['log']}: {several(comparison.impressions, 'impression')}, {len(comparison.names)} rankers,"
-        f" {several(len(comparison.pairs), 'pair')}, by {about['method']} ({about['outcome']})",
-        f"from {date_words(about['first'])} to {date_words(about['last'])}, {several(about['queries'], 'query')},"
+        f"{facts['log']}: {several(comparison.impressions, 'impression')}, {len(comparison.names)} rankers,"
+        f" {several(len(comparison.pairs), 'pair')}, by {facts['method']} ({facts['outcome']})",
+        f"from {date_words(facts['first'])} to {date_words(facts['last'])}, {several(facts['queries'], 'query')},"
         f" {users}",
         f"the answer is for {_whose(comparison)}: intervals of {comparison.confidence:.0%}, errors {robust}",
-        *[f"bad lines that were skipped: {about['bad_lines']:,}"] * (about["bad_lines"] > 0),
+        *[f"bad lines that were skipped: {facts['bad_lines']:,}"] * (facts["bad_lines"] > 0),
         *(f"note: {note}" for note in notes if not note.endswith(CHANGED)),
     ]
 
 
 def _whose(comparison: Comparison) -> str:
-    """Return the users and queries for which the answer is valid, which depend on the clusters of the errors."""
     queries = comparison.provenance["queries"]
     these = "this query" if queries == 1 else f"these {queries:,} queries"
     return _WHOSE[comparison.cluster].format(these)
@@ -121,7 +119,7 @@ def save_comparison(
     """Write a decision and its evidence as one self-contained HTML page."""
     from ltr_duel.analysis import png_bytes, render_page  # imports matplotlib, which text reports do not need
 
-    about, table, lines = comparison.provenance, comparison_table(comparison, decision), comparison_lines(comparison)
+    facts, table, lines = comparison.provenance, comparison_table(comparison, decision), comparison_lines(comparison)
     names = list(dict.fromkeys([*" > ".join(table["pair"]).split(" > "), *comparison.names]))
     headline, _, rest = decision.sentence.partition(". ")
     picture = b""
@@ -149,7 +147,7 @@ def save_comparison(
         picture=picture,
         whose=_whose(comparison),
         correction=subgroup_note(decision.confidence),
-        settings=about | {name: date_words(about[name]) for name in ("first", "last")},
+        settings=facts | {name: date_words(facts[name]) for name in ("first", "last")},
     )
     with files.replacing(path) as temporary:
         temporary.write_text(page, encoding="utf-8")

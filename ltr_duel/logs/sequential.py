@@ -1,18 +1,30 @@
-"""Tests that are valid at any number of looks at a running experiment: confidence sequences and e-values.
+"""Intervals and tests of a mean outcome that stay valid however often you look at a running experiment.
 
-Which of two tests applies does not depend on the outcomes, so the error is that of one test.
+A usual 95% interval is valid for one look. If you look every day and stop at the first clear result, you err in more
+than 5% of experiments. The intervals of a confidence sequence hold at all looks together. Each comes with an e-value, a
+measure of evidence: if the mean is 0, the chance that the e-value ever reaches 1 / a is at most a.
 
-`clustered_sequence`, for logs with users (or queries), is the normal mixture of Robbins (Annals of Mathematical
-Statistics 1970) of S, the sum of a pair's outcomes, with its clustered variance V; it is asymptotically valid
-(Waudby-Smith, Arbour, Sinha, Kennedy, Ramdas. Annals of Statistics 2024). With few users, S^2 / V is replaced by the
-square of the normal deviate that has the p-value of one look.
+There are two methods. The kind of log decides which of them is used, never its outcomes.
 
-`confidence_sequence`, for outcomes whose expectation, given the past, is the mean (logs of policies, live experiments,
-independent impressions), are the values m that no bet refutes: a bet of a share l < 1 / 2 of the capital that the mean
-is above m multiplies it by 1 + l (y - m) (Waudby-Smith, Ramdas. JRSS B 2024). Of outcomes y other than 1, -1 and 0,
-sums suffice by Fan's inequality, 1 + l x >= exp(l x - psi(l) x^2), psi(l) = (-log(1 - 2 l) - 2 l) / 4. Half of the
-weight has the distribution of Proposition 9 of Howard, Ramdas, McAuliffe, Sekhon (Annals of Statistics 2021), the other
-half is uniform over log l.
+`clustered_sequence` is for logs in which the outcomes of a user or query may be correlated. It is valid for large
+samples. The e-value is a weighted mean, over several values of rho, of sqrt(rho / (V + rho)) exp(S^2 / (2 (V + rho))).
+Here S is the sum of a pair's outcomes, and V is the variance of S, estimated from clusters. S^2 / V is computed from
+the p-value of a single look, which allows for few clusters.
+
+`confidence_sequence` is for outcomes whose expectation, given all earlier outcomes, is the mean: in logs of policies,
+in live experiments, and if impressions are independent. It is valid for samples of any size. Imagine a gambler who bets
+that the mean is above m. A bet stakes a share l < 1/2 of the capital, and an outcome y multiplies the capital by
+1 + l (y - m). If the mean is at most m, the capital is unlikely to grow much. The interval consists of the values m at
+which bets on a higher or a lower mean have not won much. The initial capital is spread over many shares l: half of it
+as in Proposition 9 of Howard et al., and half evenly over log l.
+
+If outcomes other than 1, -1 and 0 occur, a lower bound of the capital is used, which needs only sums of y and y^2. The
+bound is Fan's inequality: 1 + l x >= exp(l x - psi(l) x^2), where psi(l) = (-log(1 - 2 l) - 2 l) / 4 and x = y - m.
+
+References
+----------
+Robbins. Annals of Mathematical Statistics 1970. Waudby-Smith, Arbour, Sinha, Kennedy, Ramdas. Annals of Statistics
+2024. Waudby-Smith, Ramdas. JRSS B 2024. Howard, Ramdas, McAuliffe, Sekhon. Annals of Statistics 2021.
 """
 
 from __future__ import annotations
@@ -28,26 +40,29 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntVector, errors, statistic
 from ltr_duel.logs.clusters import Means, clipped_ends, naive_means
 from ltr_duel.logs.sums import Sequences
 
-TUNED_AT = 1000.0  # sum of squared deviations at which half of either mixture is narrowest
+TUNED_AT = 1000.0  # intervals are narrowest when the sum of squared deviations is about this large
 _LONGEST = 1e6  # a pair that needs more than this multiple of the log's length counts as never decided
 _HALVINGS = 50
-_SHARES = 0.49 * 1.08 ** -np.arange(110.0)[::-1]  # from 1e-4 to 0.49
+_SHARES = 0.49 * 1.08 ** -np.arange(110.0)[::-1]  # shares of the capital, from 1e-4 to 0.49
 _PSI = (-np.log1p(-2 * _SHARES) - 2 * _SHARES) / 4
-_RHO = 4.0 ** np.arange(11)  # values of rho that share half of the weight evenly
+_RHO = 4.0 ** np.arange(11)  # values of rho; together they have half of the weight
 _LOG_WEIGHT = np.log(np.append(np.full(len(_RHO), 0.5 / len(_RHO)), 0.5))
 
 
 class Intervals(NamedTuple):
-    """Means with intervals and tests that hold together; each field has one entry per pair."""
+    """The mean outcome of each pair, with intervals and tests that hold for all pairs together.
 
-    n: FloatVector  # number of observations; of a ratio, the sum of the denominator
+    Each field has one entry per pair.
+    """
+
+    n: FloatVector  # number of observations; for a ratio, the sum of its denominator
     mean: FloatVector
     low: FloatVector
     high: FloatVector
     p: FloatVector  # p-value of "the mean is 0", corrected for the number of tests (Bonferroni)
-    log_e: FloatVector  # natural logarithm of its e-value; NaN at one planned look
+    log_e: FloatVector  # natural logarithm of the e-value against "the mean is 0"; NaN if only one look is planned
     error: FloatVector  # standard error
-    deviation: FloatVector  # the mean in standard errors; in small samples, the normal deviate with the same p-value
+    deviation: FloatVector  # the mean divided by its error; in small samples, the normal deviate with the same p-value
     effective: FloatVector  # effective number of independent observations
 
     def facing(self, signs: IntVector) -> Intervals:
@@ -56,9 +71,10 @@ class Intervals(NamedTuple):
         return self._replace(mean=signs * self.mean, low=low, high=high)
 
     def growth(self, alpha: float, margin: float | None = None) -> FloatVector:
-        """Return about the factor by which observations must grow until 0, or all outside of the margin, is refuted.
+        """Return roughly by which factor the observations of each pair must grow until the pair is decided.
 
-        Means and variances are assumed to persist, and both tests to have the boundary of the normal mixture.
+        Without a margin, a pair is decided when a mean of 0 is ruled out. With a margin, it is decided when all means
+        outside of -margin to margin are ruled out. Means and variances are assumed to stay as they are.
         """
         square = self.deviation**2
         if margin is not None:
@@ -86,10 +102,11 @@ def confidence_sequence(
     tests: float = 1,
     tuned_at: float = TUNED_AT,
 ) -> Intervals:
-    """Return intervals of the mean outcome that hold simultaneously at all times, and e-values.
+    """Return intervals of the mean outcome that hold at all times together, and e-values.
 
-    wins, losses, ties: numbers of observations that are 1, -1 and 0; others, lead, square: number of the others, their
-    sum, and the sum of their squares; tests: number of pairs that share the error (a one-sided test counts as half).
+    wins, losses, ties: numbers of observations that are 1, -1 and 0. others, lead, square: number of all other
+    observations, their sum, and the sum of their squares. tests: number of pairs among which the error is divided; a
+    one-sided test counts as half a pair. tuned_at: size of the experiment at which intervals are narrowest.
     """
     errors.require_between("the confidence", confidence, 1e-9, 1 - 1e-9)
     parts = np.broadcast_arrays(*np.atleast_1d(wins, losses, ties, others, lead, square))
@@ -105,13 +122,13 @@ def confidence_sequence(
 
 
 class Bets(NamedTuple):
-    """A mixture of bets that the mean is above m, described by the logarithm of each share's weight."""
+    """Bets that the mean is above m, which stake different shares of the capital; each share has a weight."""
 
     log_weight: FloatVector
 
     @classmethod
     def tuned(cls, spread: float, alpha: float, *, tuned_part: float = 0.5) -> Bets:
-        """Return a mixture for the error ``alpha``; ``tuned_part`` of its weight is optimal at the sum ``spread``."""
+        """Return bets whose intervals, with the error ``alpha``, are narrowest at about the sum ``spread``."""
         log = np.log(1 / (2 * alpha))
         shape = spread / (2 * log + np.log(1 + 2 * log)) / 4
         edges = np.concatenate([[0.0], np.sqrt(_SHARES[1:] * _SHARES[:-1]), [0.5]])
@@ -120,7 +137,7 @@ class Bets(NamedTuple):
             return cls(np.log(-tuned_part * np.diff(above) + (1 - tuned_part) / len(_SHARES)))
 
     def log_capital(self, sums: Sequences, m: ArrayLike) -> FloatVector:
-        """Return the logarithm of the capital of bets that the mean is above ``m``."""
+        """Return the logarithm of the capital after bets that the mean is above ``m``."""
         wins, losses, ties, others, lead, square = (np.asarray(part, np.float64)[..., None] for part in sums)
         m = np.asarray(m, np.float64)[..., None]
         logs = (
@@ -131,7 +148,7 @@ class Bets(NamedTuple):
         return _log_sum(logs + self.log_weight)
 
     def low(self, sums: Sequences, log_level: float) -> FloatVector:
-        """Return the largest mean that is refuted, as all smaller ones are: the capital reaches the level; else -1."""
+        """Return the lower ends of intervals: the largest mean at which the capital reaches the level, or else -1."""
         mean = np.asarray(sums.mean, np.float64)
         return _bisected(lambda m: self.log_capital(sums, m) >= log_level, np.full(mean.shape, -1.0), mean)[0]
 
@@ -140,10 +157,10 @@ def clustered_sequence(
     cautious: Means, p: FloatVector, n: FloatVector, mean: FloatVector, *, confidence: float, tests: float = 1,
     bound: float = 1.0,
 ) -> Intervals:  # fmt: skip
-    """Return the intervals that hold at all looks, and e-values.
+    """Return intervals of the mean outcome that hold at all looks together, and e-values, for clustered outcomes.
 
-    cautious: means and errors for intervals; p: p-value of one look; n, mean: of the impressions (of a ratio, n is the
-    sum of the denominator); bound: the largest possible mean.
+    cautious: means and errors for intervals. p: p-values of a single look. n: number of impressions, or for a ratio the
+    sum of its denominator. mean: mean outcomes. bound: the largest possible mean.
     """
     alpha, several = (1 - confidence) / tests, cautious.freedom > 0
     variance, deviation = _variance(cautious.error, n), special.ndtri(p / 2)
@@ -157,7 +174,7 @@ def clustered_sequence(
 
 
 def normal_boundary(variance: ArrayLike, alpha: float) -> FloatVector:
-    """Return the two-sided boundary of a sum at level ``alpha``, in standard deviations of the sum."""
+    """Return how many standard deviations a sum must be from 0 to be significant at level ``alpha`` at any look."""
     constant, slope = _components(variance, alpha)
     highest = ((-np.log(alpha) - constant) / slope).min(axis=-1)
 
@@ -168,20 +185,19 @@ def normal_boundary(variance: ArrayLike, alpha: float) -> FloatVector:
 
 
 def _variance(error: FloatVector, n: FloatVector) -> FloatVector:
-    """Return the variance of a sum of n observations; 1 for a pair without an error."""
     return np.asarray(np.multiply(error, n, out=np.ones(len(n)), where=np.isfinite(error)) ** 2)
 
 
 def _log_e(square: FloatVector, variance: FloatVector, alpha: float) -> FloatVector:
-    """Return the logarithm of the e-value of a sum with this squared deviation, in variances, and this variance."""
+    """Return the logarithm of the e-value of a sum S, given ``square`` = S^2 / V and its variance V."""
     constant, slope = _components(variance, alpha)
     return _log_sum(constant + slope * square[..., None])
 
 
 def _components(variance: ArrayLike, alpha: float) -> tuple[FloatMatrix, FloatMatrix]:
-    """Return the logarithm of each mixture component: a constant, and the slope in the squared deviation."""
+    """Return the logarithm of each term of the e-value as a line in S^2 / V: its constant and its slope."""
     log = -2 * np.log(alpha)
-    narrowest = TUNED_AT / (log + np.log(1 + log))  # about the rho whose boundary is the narrowest at this variance
+    narrowest = TUNED_AT / (log + np.log(1 + log))  # rho with about the narrowest intervals at V = TUNED_AT
     ratio = np.asarray(variance, np.float64)[..., None] / np.append(_RHO, narrowest)
     return _LOG_WEIGHT - np.log1p(ratio) / 2, ratio / (1 + ratio) / 2
 
@@ -189,7 +205,7 @@ def _components(variance: ArrayLike, alpha: float) -> tuple[FloatMatrix, FloatMa
 def _bisected(
     below: Callable[[FloatVector], NDArray[np.bool_]], low: FloatVector, high: FloatVector
 ) -> tuple[FloatVector, FloatVector]:
-    """Return the ends of the short interval in which ``below`` changes from true to false."""
+    """Search by bisection where ``below`` changes from true to false; return the two ends of a short interval."""
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         under = below(middle)

@@ -1,7 +1,7 @@
 """A log of simulated users: every impression of a policy's run, in the form that a search page would log.
 
-If users do not return, the run equals the first repetition of `simulate` with the same seed, list by list and click by
-click. If users return, each user repeats a few queries, so that the outcomes of a user are correlated.
+By default, users do not return. The log then has the lists and clicks of the first repetition of `simulate` with the
+same seed. If users return, each of them repeats a few queries, so that the outcomes of a user are correlated.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _COLUMNS = tuple(name for name in LOG_COLUMNS if name not in ("page", "propensit
 
 
 class Record(NamedTuple):
-    """The impressions that have not been written yet, one row per impression; lists end with the first -1."""
+    """The impressions that have not been written yet, one row per impression. Lists end before the first -1."""
 
     filled: IntVector  # (1,) number of impressions
     query: IntVector  # (rows,)
@@ -112,21 +112,22 @@ def simulate_log(
     Parameters
     ----------
     path : path
-        The suffix selects JSON lines, CSV or Parquet.
+        The file to write. Its suffix selects JSON lines, CSV or Parquet.
     rankings : Rankings
-        With a fixed order of ties. The log has the ids of its corpus, or numbers from 0 where this has none.
+        Rankings with a fixed order of ties. The log has the ids of its corpus, or numbers from 0 if it has no ids.
     clicks, pairs, outcome, top
-        See `SimulatedUsers`. A log is credited by owners, so the method is team draft or probabilistic interleaving, by
-        default with the rule ``sampled``.
+        Arguments of `SimulatedUsers`. The log is credited by owners, so the method is team draft or probabilistic
+        interleaving, by default with the rule ``sampled``.
     policy : str or Policy
-        Policy that chooses the two rankers of each impression; ``"random"`` samples all pairs uniformly.
+        Policy that chooses the two rankers of each impression. By default, each pair is equally likely.
     horizon : int
-        Number of steps. A step is not an impression if it compares a ranker with itself.
+        Number of steps. A step that compares a ranker with itself is not an impression.
     returning : int
-        If positive, the number of returning users, each with three queries; if 0, users do not return.
+        Number of returning users, each with three queries. By default 0: users do not return.
     seed : int
+        Seed of all random numbers.
     compiled : bool
-        If False, run the same code as plain Python; the log is the same.
+        If False, the same code runs as plain Python; the log is the same.
 
     Raises
     ------
@@ -187,7 +188,7 @@ def simulate_log(
 
 
 def _columns(record: Record, number: IntVector, rankings: Rankings) -> dict[str, Any]:
-    """Return the recorded impressions, with these numbers, as columns of a log."""
+    """Return the recorded impressions as columns of a log."""
     _, query, user, rankers, shown, owner, clicks = (field[: len(number)] for field in record)
     listed, clicked = shown >= 0, clicks >= 0
     documents = (rankings.query_ptr[query][:, None] + shown)[listed]

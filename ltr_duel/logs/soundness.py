@@ -1,12 +1,11 @@
-"""Checks of the experiment behind a log, to be made before its result is used.
+"""Checks of the experiment behind a log. Make them before you use the result of the experiment.
 
-Tests fail at p < 0.01, so that each raises an alarm for at most one sound log in a hundred. Other checks compare a rate
-with a limit, which is far above the rates of sound logs.
+Some checks are statistical tests. A test fails at p < 0.01, so it raises a false alarm for at most one sound log in a
+hundred. Other checks compare a rate with a limit that is far above the rates of sound logs.
 
-An experiment may show a user the same set of rankers every time. The frequencies of sets are therefore those of the
-first list of each user (for changes over time, of the first list in each tenth of the time).
-
-Fabijan et al. Diagnosing Sample Ratio Mismatch in Online Controlled Experiments. KDD 2019.
+An experiment may show a user the same rankers every time. The tests therefore count only the first list of each user;
+tests of changes over time count the first list of each user in each tenth of the time. (Fabijan et al. Diagnosing
+Sample Ratio Mismatch in Online Controlled Experiments. KDD 2019.)
 """
 
 from __future__ import annotations
@@ -23,20 +22,20 @@ from ltr_duel.core import InputError, IntMatrix, errors, several
 from ltr_duel.logs.engine import Relation
 from ltr_duel.logs.findings import ERROR, RATE, Finding, even, limited, not_checked, seldom, tested, unchanged
 from ltr_duel.logs.log import ClickLog
-from ltr_duel.logs.lost_events import events_outside_lists, events_without_impression
 from ltr_duel.logs.outcomes import credited
 from ltr_duel.logs.table import LISTS
 
 _STEPS = 240  # number of time steps in which gaps are measured
 _BLOCKS = 10  # number of blocks of time between which shares are compared
 _POSITIONS = range(1, 11)  # positions whose owners are used
-_HEAVY = 0.02  # share of the impressions up to which a user is usual, however many users there are
+_HEAVY = 0.02  # a user with at most this share of the impressions is usual in any log
 _ROBOT, _CLICKED = 50, 0.95  # minimum number of lists of a robot; minimum share of its lists with a click
 _UNUSUAL = 4.0  # standard deviations by which a robot clicks more often than other users
 _ONE_OWNER = 0.75  # usual maximum share of lists of one ranker only
 _EACH = 20  # minimum number of lists per ranker for a test of position 1 of three or more rankers
 _LONELY = 1e-6  # probability that uniform traffic has a gap longer than a quarter of the limit
 _OUTSIDE = 0.2  # usual maximum share of events on items outside the list, such as advertisements
+_MANY = 100  # so many impressions usually include some without events
 _UNMATCHED = 0.5  # usual maximum share of events without an impression that match no exposure
 _NO_OWNERS = "these checks require the column 'owners' for all shown documents"
 Set = tuple[str, ...]  # a set of rankers, sorted
@@ -46,17 +45,16 @@ Members = dict[tuple[str, ...], Set]  # the set of each order of rankers
 def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = "") -> list[Finding]:
     """Check whether the experiment behind a log is sound.
 
-    Tests of the first position assume that each list is sampled independently; a list that is cached for a user or
-    query repeats its order.
+    Tests of the first position assume that lists are sampled independently, and not cached for a user or query.
 
     Parameters
     ----------
     log : ClickLog
-        Log opened with ``skip_bad=None``, so that repeated impressions are counted.
+        The log. Open it with ``skip_bad=None``, so that repeated impressions are counted.
     rankers : collection of str
-        The permitted rankers; by default, all rankers are permitted.
+        The permitted rankers. By default, all rankers are permitted.
     planned : {"", "even"}
-        Whether all sets of rankers were planned to be shown equally often; by default this is not checked.
+        With "even", check that all sets of rankers were shown equally often. By default, this is not checked.
 
     Returns
     -------
@@ -82,7 +80,7 @@ def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = ""
 
 
 def policies_of(engine: Any, rows: Relation) -> list[str]:
-    """Return the policies of the log that react to outcomes; unregistered policies are assumed to react."""
+    """Return the policies of the log that react to outcomes; a policy that is not registered is assumed to react."""
 
     def reacts(name: str) -> bool:
         try:
@@ -114,7 +112,6 @@ def _impressions(log: ClickLog, rows: Relation, facts: dict[str, Any]) -> Iterat
 
 
 def _period(facts: dict[str, Any], periods: int) -> str:
-    """Return the SQL of the number of an impression's period."""
     span = max(facts["last"] - facts["first"], 1e-9) * (1 + 1e-9)
     return f"CAST(floor((time - {facts['first']!r}) / {span!r} * {periods}) AS BIGINT)"
 
@@ -126,7 +123,8 @@ def _users(log: ClickLog, rows: Relation, facts: dict[str, Any]) -> Iterator[Fin
         return
     n, named = facts["n"], 'FROM impressions WHERE "user" IS NOT NULL GROUP BY "user"'
     sql = f'SELECT CAST(sum(n - 1) AS BIGINT) AS n FROM (SELECT count(*) AS n {named}, "query", time) AS r'
-    table = log.table if {"user", "query", "time"} <= set(log.table.columns) else rows  # joins of clicks need memory
+    faults = log.loaded.checked  # known for exposures with events; other rows would need a join with clicks
+    table = log.without(log.table, faults.lines) if faults else rows
     repeated = log.engine.query(sql, impressions=table)["n"][0].as_py() or 0
     sentence = f"{repeated:,} rows have the same user, query and time as another row"
     yield limited("repeated rows", repeated / n, RATE / 10, sentence)
@@ -144,7 +142,7 @@ def _users(log: ClickLog, rows: Relation, facts: dict[str, Any]) -> Iterator[Fin
     mean = others @ rate / max(others.sum(), 1)
     chance = max(mean * (1 - mean), 1e-9)
     between = max(others @ ((rate - mean) ** 2 - chance / lists) / max(others @ (1 - 1 / lists), 1e-9), 0.0)
-    unusual = rate - mean > _UNUSUAL * np.sqrt(between + chance / lists)  # unlike a user with easy queries
+    unusual = rate - mean > _UNUSUAL * np.sqrt(between + chance / lists)  # a user with easy queries is not unusual
     often &= unusual & others.any()
     robots, theirs = int(users[often].sum()), int((lists * users)[often].sum())
     sentence = f"{several(robots, 'user')} with {_ROBOT} or more lists clicked on nearly all of {theirs:,} lists"
@@ -177,14 +175,14 @@ def _rankers(log: ClickLog, rows: Relation, facts: dict[str, Any], planned: str)
     else:
         p = unchanged(_frequencies(engine, lists, members, ", block"))
         yield tested("pairs over time", p, f"shares of {name}, by tenths of the time")
-    if "owners" in rows.columns and "owners" in log.table.columns:  # owners of all documents
+    if "owners" in rows.columns and "owners" in log.table.columns:  # the log has the owners of all documents
         yield from _owners(_ownership(engine, lists), members)
     else:
         yield not_checked("owners of position 1, interleaved lists", _NO_OWNERS)
 
 
 def _frequencies(engine: Any, lists: Relation, members: Members, within: str = "") -> IntMatrix:
-    """Return how often each set of rankers was on the first list of a user (in each ``within``), by block of time."""
+    """Count how often each set of rankers was on a user's first list (in each group ``within``), by block of time."""
     sets = dict.fromkeys(members.values())
     users = 'coalesce("user", CAST(line AS VARCHAR))' if "user" in lists.columns else "line"
     first = f"(SELECT min(line) AS line FROM lists GROUP BY {users}{within}) AS f"
@@ -196,7 +194,7 @@ def _frequencies(engine: Any, lists: Relation, members: Members, within: str = "
 
 
 def _planned_frequencies(name: str, sets: list[Set], counts: list[int]) -> Finding:
-    """Test whether all sets of rankers were shown equally often; a set that was never shown counts with 0 lists."""
+    """Test whether all sets of rankers were shown equally often; also count the sets that were never shown."""
     missing, sizes = list[Set](), {len(names) for names in sets}
     if len(sizes) == 1:
         missing = sorted(set(combinations(sorted({one for names in sets for one in names}), sizes.pop())) - set(sets))
@@ -208,9 +206,9 @@ def _planned_frequencies(name: str, sets: list[Set], counts: list[int]) -> Findi
 
 
 def _ownership(engine: Any, lists: Relation) -> list[dict[str, Any]]:
-    """Count lists by rankers, owner of position 1 (``top``), and first owner (``head``); -1 for none.
+    """Count lists by their rankers, the owner of position 1 (``top``), and the first owner (``head``); -1 for none.
 
-    ``two``: two documents have an owner; ``mixed``: they differ; ``single``: the list has one document.
+    ``two``: two documents have an owner. ``mixed``: owners differ. ``single``: the list has one document.
     """
     each = (f"coalesce(CASE WHEN array_length(owners) >= {k} THEN owners[{k}] END, -1) AS o{k}" for k in _POSITIONS)
     positions = f"SELECT rankers, owners, {', '.join(each)} FROM lists WHERE owners IS NOT NULL"
@@ -224,10 +222,10 @@ def _ownership(engine: Any, lists: Relation) -> list[dict[str, Any]]:
 
 
 def _owners(ownership: list[dict[str, Any]], members: Members) -> Iterator[Finding]:
-    """Check that lists have documents of several rankers, and that each owns the first position equally often.
+    """Check that lists mix documents of several rankers, and that each ranker owns the first position equally often.
 
-    A log may omit the owners of documents that rankers share, such as a common top. Of two rankers, either is as likely
-    to own the first position with an owner; of more rankers, only if all their lists have an owner at position 1.
+    A log may omit the owners of documents that rankers share, such as a common top. With two rankers, each is equally
+    likely to own the first position that has an owner. With more rankers, position 1 must have an owner in all lists.
     """
     lists = sum(row["n"] for row in ownership if row["two"] or row["single"])
     alone = sum(row["n"] for row in ownership if row["single"] or (row["two"] and not row["mixed"]))
@@ -262,7 +260,7 @@ def _owners(ownership: list[dict[str, Any]], members: Members) -> Iterator[Findi
 
 
 def _events(log: ClickLog, rows: Relation) -> Iterator[Finding]:
-    """Check for exposures after all events, and for events without exposure, outside lists, or without impression."""
+    """Check for exposures after the last event, and for events that belong to no exposure, list or impression."""
     events, counts, engine = log.loaded.events, log.loaded.counts, log.engine
     if events is None or counts is None:
         return
@@ -270,7 +268,7 @@ def _events(log: ClickLog, rows: Relation) -> Iterator[Finding]:
     if timed["n"]:
         later = f"count(CASE WHEN time > {timed['last']!r} THEN 1 END) AS later"
         shown, late = engine.rows(f"SELECT count(*) AS n, {later} FROM t", t=rows)[0].values()
-        usual = max(RATE, -np.log(ERROR) / timed["n"])  # rarely exceeded if events are spread like exposures
+        usual = max(RATE, -np.log(ERROR) / timed["n"])  # rarely exceeded if events and exposures spread alike
         sentence = f"{late:,} of {shown:,} exposures are later than the last event"
         yield limited("events to come", late / max(shown, 1), usual, sentence)
     sql = """SELECT (SELECT count(impression) FROM events) AS total, count(e.impression) AS lost,
@@ -290,3 +288,41 @@ def _events(log: ClickLog, rows: Relation) -> Iterator[Finding]:
         finding = seldom("events without impression", lost, counts.loose, _UNMATCHED, sentence)
         reason = "; do clocks differ, or users or items have another form?" * (finding.verdict == "fails")
         yield finding._replace(sentence=sentence + reason)
+
+
+def events_without_impression(log: ClickLog) -> str:
+    """Return a sentence on events without an impression; "" if there are none."""
+    counts = log.loaded.counts
+    if counts is None or not counts.loose:
+        return ""
+    sentence = f"{counts.loose:,} of {counts.counted:,} events ({log.outcome.name}) have no impression"
+    if log.outcome.within:
+        lost = counts.loose - counts.given
+        return f"{sentence}: {counts.given:,} count for an exposure of their user and item, {lost:,} do not count"
+    hint = "; --within 7d credits each of them to the last exposure of its user and item"
+    return f"{sentence} and are not counted{hint * (counts.known > 0 and {'shown', 'user'} <= set(log.table.columns))}"
+
+
+def events_outside_lists(log: ClickLog) -> str:
+    """Return a sentence on events whose item is not on their list; "" if there are none, or if the log has no lists."""
+    counts = log.loaded.counts
+    if counts is None or counts.placed == counts.attributed or not LISTS & set(log.table.columns):
+        return ""
+    lost = f"{counts.attributed - counts.placed:,} of {counts.attributed:,} events ({log.outcome.name})"
+    return f"{lost} are not on an item of their list, and are not counted"
+
+
+def event_notes(log: ClickLog, rows: Relation, impressions: int) -> list[str]:
+    """Return notes on events that do not count, and on a log whose impressions all have events."""
+    counts, placed = log.loaded.counts, log.loaded.placed
+    notes = [events_without_impression(log)] if counts and counts.loose > counts.given else []
+    notes.append(events_outside_lists(log))
+    sql = "SELECT count(*) AS n FROM t WHERE array_length(clicks) > 0"
+    if placed is not None:
+        rows, sql = placed, "SELECT count(DISTINCT row) AS n FROM t WHERE place IS NOT NULL AND w0 IS NOT NULL"
+    if impressions >= _MANY and log.engine.rows(sql, t=rows)[0]["n"] >= impressions:
+        notes.append(
+            f"each of the {impressions:,} impressions has an event ({log.outcome.name}): a log must also contain"
+            " impressions without events; without them, means are too far from 0"
+        )
+    return list(filter(None, notes))

@@ -1,7 +1,8 @@
-"""Sources of a log: the one-table format, User Behavior Insights records, or any exposures and events.
+"""Load a log from one table, from records of User Behavior Insights, or from tables of exposures and events.
 
-Each source makes one relation of impressions in an engine: the columns of `LOG_COLUMNS` that exist, ``line`` (number of
-a row), ``origin`` (its row in the files) and perhaps ``fault``; exposures also ``row``, to which events are joined.
+The result is one relation of impressions in an SQL engine. It has the columns of `LOG_COLUMNS` that exist, the number
+of each row (``line``), and the place of the row in the files (``origin``). If a row can have an unreadable value, the
+column ``fault`` has the message. Exposures have a column ``row``, by which events are joined to them.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ class Loaded(NamedTuple):
     impressions: Relation
     find_origin: Callable[[Any], Position]  # returns the file and row of an ``origin``
     strange: Sequence[str] = ()  # columns that are not read
-    events: Relation | None = None  # if the log has exposures and events
-    placed: Relation | None = None  # events by place, see `attribute`; impressions then have no clicks
+    events: Relation | None = None  # the events, if the log has exposures and events
+    placed: Relation | None = None  # result of `attribute`; the impressions themselves then have no clicks
     counts: EventCounts | None = None
-    checked: Checked | None = None  # of all columns; by default the columns that are read are checked
+    checked: Checked | None = None  # result of the checks, if all columns were checked when the log was loaded
     events_file: Path | None = None  # the file of the events, if the exposures are in another file
 
     def find(self, line: int) -> Position:
@@ -51,7 +52,7 @@ class Loaded(NamedTuple):
 
 
 def load_table(path: Path, kind: str, context: Sequence[str], outcomes: Sequence[Outcome]) -> Loaded:
-    """Load files in the one-table format, or User Behavior Insights records."""
+    """Load files in the one-table format, or records of User Behavior Insights."""
     for outcome in outcomes if kind != "ubi" else ():
         if outcome.within:
             raise InputError(f"{path}: 'within' is for events without an impression; this log has clicks")
@@ -80,7 +81,7 @@ def load_tables(
     context: Sequence[str],
     outcomes: Sequence[Outcome],
 ) -> Loaded:
-    """Load exposures and events, from files or from tables of a connection."""
+    """Load exposures and events, from files or from tables of a database."""
     if events is None and "events" not in (sections_of(mapping) if mapping else {}):
         raise InputError("exposures need events: give --events, or a mapping with [events]")
     exposures = Part("exposures", str(path), context, mapping)
@@ -95,7 +96,7 @@ def load_tables(
 
 
 def _connected(engine: Warehouse, exposures: Part, events: Part, outcomes: Sequence[Outcome]) -> Loaded:
-    """Load the exposures and events of a database; impressions are numbered by their time."""
+    """Load exposures and events from a database; impressions are numbered in the order of their time."""
     relations = []
     for part in (exposures, events):
         with part.located():
@@ -112,11 +113,11 @@ def _connected(engine: Warehouse, exposures: Part, events: Part, outcomes: Seque
 
 
 def cleaned(engine: Any, table: Relation) -> Relation:
-    """Return a table with times in seconds, and with null for empty ids and policies."""
-    made: dict[str, str] = {name: f"nullif({named(name)}, '')" for name in ("impression", "user", "policy")}
+    """Return a table with times in seconds, and with null in place of empty ids and policies."""
+    values: dict[str, str] = {name: f"nullif({named(name)}, '')" for name in ("impression", "user", "policy")}
     time = "CAST(time AS DOUBLE)"
-    made["time"] = f"CASE WHEN {time} >= {MILLISECONDS} THEN {time} / 1000 ELSE {time} END"
-    chosen = [f"{made.get(name, named(name))} AS {named(name)}" for name in table.columns]
+    values["time"] = f"CASE WHEN {time} >= {MILLISECONDS} THEN {time} / 1000 ELSE {time} END"
+    chosen = [f"{values.get(name, named(name))} AS {named(name)}" for name in table.columns]
     return engine.view(f"SELECT {', '.join(chosen)} FROM t", t=table)
 
 
@@ -126,7 +127,7 @@ def _attributed(
     outcomes: Sequence[Outcome],
     find_event: Callable[[Any], Position] | None = None,
 ) -> Loaded:
-    """Return a log with its events at their places."""
+    """Return a log with its events joined to the places of its lists."""
     engine, exposures = loaded.engine, loaded.impressions
     if "row" not in exposures.columns:
         exposures = engine.view("SELECT *, line AS row FROM x", x=exposures)
@@ -146,7 +147,7 @@ def _attributed(
 
 
 def _with_strange_owners(engine: Any, exposures: Relation, placed: Relation, faults: Checked) -> Checked:
-    """Return the faults of exposures, with those whose counted events name an owner that is not a ranker."""
+    """Return the faults, and also those of exposures whose counted events name an owner that is not a ranker."""
     sql = f"""SELECT x.line, x.rankers, p.strange FROM x JOIN p ON x.row = p.row
       WHERE p.place IS NOT NULL AND p.owner = {NO_RANKER} ORDER BY x.line, p.strange DESC"""
     rows = {row["line"]: row for row in engine.rows(sql, x=exposures, p=placed)}

@@ -1,8 +1,8 @@
-"""Supplementary means, on which no decision is based: the primary outcome in parts of a log, and secondary outcomes.
+"""Means on which no decision is based: of parts of a log, and of secondary outcomes.
 
-Each part of each pair is summed as a separate pair, so that means, errors and sequences are computed as for the whole
-log. The intervals and p-values of a table hold simultaneously (Bonferroni over its rows). For each pair, one test shows
-whether the means of the parts differ.
+A pair of rankers in one part of a log is treated as a pair of its own. Means, errors and intervals are therefore
+computed as for the whole log. The intervals and p-values of a table hold together (Bonferroni, over its rows). For each
+pair, a test shows whether its mean differs between the parts.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from ltr_duel.logs.table import LOG_COLUMNS
 DAY = 86_400
 DATED = {"day": 1, "week": 7}
 _MOST = 20  # maximum number of parts if a log is divided by a column; the last part contains all rare values
-_LEVEL = 0.05  # level of the test of interaction
+_LEVEL = 0.05  # level of the test whether parts differ
 _FEWEST = 5.0  # minimum degrees of freedom of a part in this test
 
 
 class SubgroupTable(NamedTuple):
-    """A table of supplementary means: the primary outcome in parts of the log, or secondary outcomes."""
+    """A table of means: those of parts of the log, or those of secondary outcomes."""
 
     by: str  # the first column: day, week, outcome, or a column of the log
     frame: pd.DataFrame  # a row for each pair and part; the leading ranker comes first
@@ -60,15 +60,16 @@ def subgroups(
     Parameters
     ----------
     log : ClickLog
+        The log.
     comparison : Comparison
         The comparison of the whole log.
     by : str
-        A column of the log (for a file of one's own columns, named in the log's ``context``); or, if the log has no
-        column of this name, ``day`` or ``week`` (UTC).
+        The column of the log that divides it; or ``day`` or ``week`` (UTC), if no column has this name. A column that
+        is not a column of `LOG_COLUMNS` must be in the ``context`` of the log.
     stop_at : float, optional
-        As in `decide`. Intervals of days and weeks are always for one look, because a past day does not change.
+        The confidence, as in `decide`. Intervals of days and weeks are always for one look.
     rankers : collection of str
-        As in `compare_log`.
+        The permitted rankers, as in `compare_log`.
 
     Returns
     -------
@@ -125,7 +126,7 @@ def subgroups(
 
 
 def secondary_outcomes(comparison: Comparison, *, stop_at: float | None = None) -> SubgroupTable:
-    """Return a table of the secondary outcomes; their tests are corrected together."""
+    """Return a table of the secondary outcomes; its intervals and p-values hold together."""
     confidence, n = comparison.confidence if stop_at is None else stop_at, len(comparison.pairs)
     tests, frames = float(len(comparison.secondary) * n), []
     for name, other in comparison.secondary.items():
@@ -136,7 +137,6 @@ def secondary_outcomes(comparison: Comparison, *, stop_at: float | None = None) 
 
 
 def _frame(split: Comparison, labels: dict[str, Any], now: Intervals, comparison: Comparison) -> pd.DataFrame:
-    """Return the table; the ranker that leads by the primary outcome comes first."""
     pairs = [" > ".join(pair[::sign]) for pair, sign in zip(comparison.named_pairs, comparison.signs, strict=True)]
     pairs = np.repeat(pairs, len(split.pairs) // len(pairs)).tolist()
     means = {"mean": now.mean, "low": now.low, "high": now.high, "p_corrected": now.p}
@@ -144,7 +144,7 @@ def _frame(split: Comparison, labels: dict[str, Any], now: Intervals, comparison
 
 
 def _parts(log: ClickLog, rows: Any, comparison: Comparison, by: str) -> tuple[str, list[str], dict[str, Any]]:
-    """Return the SQL of an outcome's part (``o``: outcomes, ``l``: a relation), the parts' names, and the relation."""
+    """Return SQL for the part of an outcome, the names of the parts, and a relation that this SQL needs."""
     engine, own = log.engine, by in rows.columns and by in (*LOG_COLUMNS, *log.context)
     count = f'SELECT count("{by}") AS n FROM impressions'
     if own and engine.query(count, impressions=rows)["n"][0].as_py():  # an own column may be empty
@@ -169,11 +169,10 @@ def _dates(first: int, last: int) -> str:
 
 
 def interaction_p(means: Means) -> float:
-    """Return the p-value of "all parts of a pair have the same mean": Welch's test (Biometrika 1951).
+    """Return the p-value of "all parts of a pair have the same mean", by Welch's test (Biometrika 1951).
 
-    If clusters are in several parts, and their outcomes are positively correlated, the means of the parts differ less
-    than assumed, so the test is conservative. Parts with fewer than five degrees of freedom are omitted; the result is
-    NaN if fewer than two remain.
+    If a cluster is in several parts, and its outcomes are positively correlated, false alarms are rarer than the level.
+    Parts with fewer than five degrees of freedom are left out. The result is NaN if fewer than two parts remain.
     """
     good = (means.freedom >= _FEWEST) & np.isfinite(means.error) & (means.error > 0)
     mean, error, freedom = (part[good] for part in means)

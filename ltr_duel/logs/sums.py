@@ -1,8 +1,8 @@
-"""The sums of a log's outcomes for each pair of rankers, computed exactly with integers.
+"""The sums of outcomes of each pair of rankers, from which all means, errors and tests follow.
 
-The engine sums the outcomes of each pair and cluster (a user or a query), and returns the number of clusters with each
-combination of sums. This table is small, because most outcomes are wins, losses or ties. It is sufficient, because all
-statistics of independent clusters follow from it.
+The SQL engine adds up the outcomes of each pair and cluster (a user or a query). It then counts how many clusters have
+the same number and sum of outcomes. The resulting table is small even for a large log, because most outcomes are wins,
+losses or ties. Sums are exact, because outcomes are stored as integers.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _SUMS = f"""
   count(CASE WHEN y > 0 THEN 1 END) AS won, count(CASE WHEN y < 0 THEN 1 END) AS lost,
   count(CASE WHEN y = {UNIT} THEN 1 END) AS ones, count(CASE WHEN y = -{UNIT} THEN 1 END) AS minus,
   count(CASE WHEN y = 0 THEN 1 END) AS ties"""
-# Time and line in a number of fixed size, because engines cannot spill groups with a minimum of lists or texts. Times
-# are exact: a double from 1e9 to 2e9 is a multiple of 2^-22 seconds. The constant makes earlier times positive.
+# One number for time and line. It has a fixed size, so that engines can move its groups to disk. Times are exact: a
+# double from 1e9 to 2e9 is a multiple of 2^-22 seconds. The constant makes earlier times positive.
 _ORDER = f"(CAST(floor(coalesce(time, 0) * {2**22}) AS DECIMAL(38, 0)) + {10**17}) * {10**11} + line"
 
 
 class Sequences(NamedTuple):
-    """The sums of a pair's sequence of observations, for tests at any time; each field has one entry per pair."""
+    """Sums of observations from which `confidence_sequence` computes intervals; each field has one entry per pair."""
 
     wins: FloatVector  # number of outcomes of 1
     losses: FloatVector  # number of outcomes of -1
@@ -57,22 +57,22 @@ class Sequences(NamedTuple):
 
 
 class Clusters(NamedTuple):
-    """Clusters, sorted; clusters with the same pair and sums are one entry."""
+    """The sums of clusters in sorted order; all clusters with the same pair, number and sum are one entry."""
 
     pair: IntVector
-    n: IntVector  # number of outcomes of a cluster; of a ratio, the sum of the denominator
+    n: IntVector  # number of outcomes of a cluster; for a ratio, the sum of its denominator
     total: IntVector  # sum of a cluster's outcomes, in units of 1 / UNIT
     number: IntVector  # number of clusters of the entry
 
     def of(self, pair: int) -> tuple[FloatVector, FloatVector, FloatVector]:
-        """Return number and sum of outcomes of a pair's clusters, and the number of clusters with each combination."""
+        """Return three arrays for a pair: number and sum of a cluster's outcomes, and how many clusters have these."""
         part = slice(*np.searchsorted(self.pair, [pair, pair + 1]))
         return self.n[part].astype(np.float64), self.total[part] / UNIT, self.number[part].astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class PairSums:
-    """The sums of all pairs; vectors have shape (pairs,)."""
+    """The sums of outcomes of all pairs; vectors have shape (pairs,)."""
 
     cluster: str
     wins: IntVector
@@ -80,8 +80,8 @@ class PairSums:
     ties: IntVector
     sum: FloatVector  # sum of the outcomes
     square: FloatVector  # sum of the squared outcomes
-    sequences: Sequences  # of users' first outcomes if clusters are users, else of all outcomes
-    clusters: Clusters | None  # None if every impression is a cluster (but for a ratio)
+    sequences: Sequences  # sums of users' first outcomes if clusters are users, else of all outcomes
+    clusters: Clusters | None  # None if every impression is a cluster and the outcome is no ratio
 
     def counts(self) -> FloatVector:
         """Return the number of outcomes of each pair."""
@@ -99,27 +99,27 @@ class PairSums:
         return Means.joined(clustered_means(n[None], total[None], times) for n, total, times in pairs)
 
     def cautious(self) -> Means:
-        """Return means and errors for intervals and tests, see `cautious_means`."""
+        """Return the means and errors for intervals and tests, see `cautious_means`."""
         if self.clusters is None:
             return naive_means(self.counts() + 2, self.sum, self.square + 2)
         pairs = zip(map(self.clusters.of, range(len(self.wins))), self.square[:, None], strict=True)
         return Means.joined(cautious_means(n[None], y[None], square, times) for (n, y, times), square in pairs)
 
     def sign_p(self) -> FloatVector:
-        """Return p-values of the sign test of clusters."""
+        """Return the p-values of the sign test of clusters."""
         if self.clusters is None:
             return statistics.sign_p(self.wins, self.losses, self.sum, self.square)
         pairs = range(len(self.wins))
         return np.array([statistics.sign_flip_p(*self.clusters.of(pair)[1:]) for pair in pairs], np.float64)
 
     def sizes(self) -> FloatVector:
-        """Return the mean size of the cluster of a random outcome."""
+        """Return for each pair the mean size of a cluster, where larger clusters count in proportion to their size."""
         if self.clusters is None:
             return np.ones(len(self.wins))
         return np.maximum(1.0, self.divisor(2) / np.maximum(self.divisor(), 1.0))
 
     def divisor(self, power: int = 1) -> FloatVector:
-        """Return the sum of the clusters' sizes to a power."""
+        """Return the sum of ``size ** power`` over the clusters of each pair; for power 1, the divisor of the mean."""
         if self.clusters is None:
             return self.counts()
         pair, n, _, number = self.clusters
@@ -127,7 +127,7 @@ class PairSums:
 
 
 class Grouping(NamedTuple):
-    """The groups in which outcomes are summed."""
+    """How outcomes are grouped into pairs and clusters."""
 
     pairs: int  # number of pairs
     cluster: str  # one of `CLUSTERS`
@@ -140,30 +140,30 @@ class Grouping(NamedTuple):
 
 
 class Course(NamedTuple):
-    """The sums of outcomes of each pair in each period of a log."""
+    """How the sums of outcomes of each pair develop over the periods of a log."""
 
     pair: IntVector
     period: IntVector
     sums: dict[str, Any]  # columns of `_SUMS`, exact integers
 
     def until(self, name: str, periods: IntVector, pairs: int) -> Any:
-        """Return the sum at the end of each period, shape (periods, pairs), in outcomes."""
+        """Return the sum from the beginning to the end of each period, shape (periods, pairs), in outcomes."""
         out = np.zeros((len(periods), pairs), np.int64)
         np.add.at(out, (np.searchsorted(periods, self.period), self.pair), self.sums[name])
         return out.cumsum(axis=0) / (UNIT if name in ("total", "square") else 1)
 
     def sequences(self, periods: IntVector, pairs: int) -> Sequences:
-        """Return the sums at the end of each period as sequences; fields have shape (periods, pairs)."""
+        """Return the sums from the beginning to the end of each period; the fields have shape (periods, pairs)."""
         names = ("n", "ones", "minus", "ties", "total", "square")
         n, ones, minus, ties, total, square = (self.until(name, periods, pairs) for name in names)
         return Sequences(ones, minus, ties, n - ones - minus - ties, total - (ones - minus), square - ones - minus)
 
 
 def pair_sums(engine: Any, outcomes: Any, by: Grouping, step: float = 0.0) -> tuple[PairSums, Course, Course]:
-    """Return the sums of outcomes, and their course in periods of ``step`` seconds (0: the whole log).
+    """Return the sums of outcomes, and how they develop in periods of ``step`` seconds (0: one period).
 
-    The second course is of users' first outcomes, if clusters are users, else equal to the first. If outcomes have a
-    column ``weight``, they are those of a ratio: the size of a cluster is the sum of its weights.
+    Two developments are returned: of all outcomes, and of each user's first outcome (if clusters are not users, also of
+    all outcomes). For a ratio, outcomes have a column ``weight``, whose sum is the size of a cluster.
     """
     ratio, clusters = "weight" in outcomes.columns, None
     period = f"CAST(floor(time / {step!r}) AS BIGINT)" if step else "CAST(0 AS BIGINT)"
@@ -195,7 +195,7 @@ def pair_sums(engine: Any, outcomes: Any, by: Grouping, step: float = 0.0) -> tu
 
 
 def _in_order(engine: Any, outcomes: Any) -> tuple[Any, str]:
-    """Return outcomes with the rank of their line in time, and its name; a short number, for lines with many pairs."""
+    """Return outcomes with the rank of their line in time, and the name of the new column."""
     lines = "SELECT line, min(time) AS time FROM o GROUP BY line"
     ranks = f"SELECT line, row_number() OVER (ORDER BY time, line) AS turn FROM ({lines}) AS l"
     return engine.view(f"SELECT o.*, r.turn FROM o JOIN ({ranks}) AS r ON o.line = r.line", o=outcomes), "turn"
@@ -208,7 +208,7 @@ def _course(engine: Any, outcomes: Any) -> Course:
 
 
 def _clusters(engine: Any, groups: Any, unit: int) -> Clusters:
-    """Return the different sums of clusters; ``unit`` is the integer of a size of 1."""
+    """Count the clusters with equal sums; ``unit`` is the integer that represents a size of 1."""
     sql = """SELECT pair, n, total, count(*) AS number FROM g WHERE n > 0 OR total <> 0
       GROUP BY pair, n, total ORDER BY pair, n, total"""
     pair, n, total, number = (column.to_numpy() for column in engine.query(sql, g=groups).columns)

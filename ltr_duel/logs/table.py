@@ -1,7 +1,6 @@
-"""The table of a click log, with one row per impression: names, types and meanings of its columns.
+"""The columns of a click log: names, types and meanings. A log is a table with one row for each impression.
 
-The table is stored as JSON lines, CSV or Parquet. Every reader makes record batches of these columns, in this order and
-with these types, so that later steps read a single form.
+Logs are stored as JSON lines, CSV or Parquet. All readers return batches with these columns and types, in this order.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ LEGAL: Final = {  # valid values of a column, for messages
     "dwell": "a number of seconds",
 }
 MILLISECONDS: Final = 1e11  # larger times are in milliseconds; seconds reach this number in the year 5138
-FIRST_HOUR: Final = 3600.0  # a log whose times count from 0 has no dates
+FIRST_HOUR: Final = 3600.0  # if the first time is below this, times count from 0 and are no dates
 EARLIEST: Final = 631_152_000.0  # 1990; earlier dates are times in another unit
 LATEST: Final = 4_102_444_800.0  # 2100
 NO_RANKER: Final = -2  # number of an owner that is not a ranker of the row
@@ -81,14 +80,14 @@ SCHEMA: Final = pa.schema([(name, column.kind) for name, column in LOG_COLUMNS.i
 
 
 class Impressions(NamedTuple):
-    """Consecutive checked rows of a log: columns of `LOG_COLUMNS`, and the line of each row in the file, from 1."""
+    """Consecutive checked rows of a log, and the line of each row in the file, from 1."""
 
     table: pa.RecordBatch
     lines: IntVector
 
 
 def ragged(column: Any) -> tuple[Any, IntVector]:
-    """Return the entries of a column of lists, with null as 0; row r has entries ``[ptr[r]:ptr[r + 1]]``."""
+    """Return the entries of a column of lists, with null as 0; the entries of row r are ``[ptr[r]:ptr[r + 1]]``."""
     ptr = as_writable(column.offsets.to_numpy()).astype(np.int64)
     values = column.values
     if pa.types.is_string(values.type) or pa.types.is_list(values.type):

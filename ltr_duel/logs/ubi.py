@@ -1,11 +1,12 @@
-"""User Behavior Insights 1.3: queries and events as JSON, one per line, or as a bulk request to a search engine.
+"""Read records of User Behavior Insights 1.3: queries and events as JSON, one per line, or as a bulk request.
 
 A query is an exposure. Records with the same ``query_id`` are merged; each field takes its first value. The shown list
-is ``query_response_hit_ids``. If this field is missing, the list contains the objects of the query's events with the
-action ``impression``, ordered by position. Positions (ordinals) count from 0, or from the least of an application's
-events ``impression``. The field ``query_attributes`` contains the interleaved rankers (``page``, a page token, or
-``rankers`` and ``owners``) and the other columns of a log. Without owners, the field ``search_config`` of an event's
-attributes is the ranker of its item.
+is ``query_response_hit_ids``. If this field is missing, the list consists of the objects of the query's events with the
+action ``impression``, in the order of their positions. Positions (ordinals) count from 0, or from the smallest position
+that an application has in its events ``impression``.
+
+The field ``query_attributes`` has the interleaved rankers, either as ``page`` (a page token) or as ``rankers`` and
+``owners``, and other columns of a log. Without owners, the field ``search_config`` of an event is its item's ranker.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from ltr_duel.logs.engine import Engine, named, quoted
 from ltr_duel.logs.table import EVENT
 
 _TEXTS = ("page", "method", "outcome", "policy")
-_LISTS = ("rankers", "owners", "propensity")  # as JSON
+_LISTS = ("rankers", "owners", "propensity")  # columns that are read as JSON
 _USER = "coalesce(nullif(json ->> '$.user_id', ''), json ->> '$.client_id')"
 _EVENTS = f"""CREATE TABLE all_events AS SELECT line, (json ->> '$.query_id') AS impression, {_USER} AS user,
   (json ->> '$.application') AS application, (json ->> '$.action_name') AS kind, (json ->> '$.timestamp') AS time,

@@ -1,7 +1,8 @@
-"""Another engine that reads a log: a database through Ibis, which is only read. The extra ``warehouse`` installs Ibis.
+"""Read a log in a database, through Ibis. The database is only read. The extra ``warehouse`` installs Ibis.
 
-Queries are the same SQL as for DuckDB, which sqlglot writes in the dialect of the database, so joins and sums stay
-there. What dialects do not share is written with Ibis here: lists as rows, numbers of lists, names of owners.
+The queries are those for DuckDB. The library sqlglot translates them to the SQL of the database, so joins and sums are
+computed there. Some expressions differ too much between databases, and are written with Ibis here: lists as rows,
+lengths of lists, names of owners.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ _EXTRA = "a connection to a database needs Ibis: pip install 'ltr-duel[warehouse
 
 
 class Warehouse:
-    """An external database, given as an Ibis backend or by URL."""
+    """A database, given by its URL or as an Ibis backend."""
 
     def __init__(self, url: str | Any) -> None:
         try:
             import ibis
         except ImportError:
             raise InputError(_EXTRA) from None
-        self.name = re.sub(r"//[^/@]*@", "//", url) if isinstance(url, str) else url.name  # without a password
+        self.name = re.sub(r"//[^/@]*@", "//", url) if isinstance(url, str) else url.name  # the name has no password
         try:
             self.backend: Any = ibis.connect(url) if isinstance(url, str) else url
         except Exception as error:  # each backend has its own exceptions
@@ -54,14 +55,14 @@ class Warehouse:
         return Relation(f"SELECT * FROM {name}", tuple(self.backend.table(name).columns))
 
     def view(self, sql: str, **relations: Relation) -> Relation:
-        """Return the result of SQL (of DuckDB) as a relation; ``relations``: by their names in the SQL."""
+        """Return the result of SQL (of DuckDB) as a relation. relations: by the names that they have in the SQL."""
         import sqlglot
 
         (text,) = sqlglot.transpile(sql, read="duckdb", write=self.backend.dialect)
         with self._guarded():
             return self.sql(with_relations(text, relations, ""))
 
-    keep = view  # nothing is written
+    keep = view  # nothing is stored, because the database is only read
 
     def query(self, sql: str, **relations: Relation) -> Any:
         """Return the result of SQL (of DuckDB) as an Arrow table."""
@@ -90,21 +91,21 @@ class Warehouse:
         return self._compiled(each.mutate(place=(each.place + 1).cast("int32")))
 
     def measured(self, rows: Relation) -> Relation:
-        """Add numbers of the lists of each row: ``length``, ``different`` (documents), ``owned``, ``low``, ``high``."""
+        """Add columns with the lengths of the lists of each row, and its smallest and largest owner."""
         table = self._ibis(rows)
-        made = {}
+        numbers = {}
         if "owners" in rows.columns:
             n = table.owners.length()
-            made = {"length": n, "owned": n, "low": table.owners.mins(), "high": table.owners.maxs()}
+            numbers = {"length": n, "owned": n, "low": table.owners.mins(), "high": table.owners.maxs()}
         if "shown" in rows.columns:
-            made |= {"length": table.shown.length(), "different": table.shown.unique().length()}
-        return self._compiled(table.mutate(**made))
+            numbers |= {"length": table.shown.length(), "different": table.shown.unique().length()}
+        return self._compiled(table.mutate(**numbers))
 
     def typed(self, rows: Relation) -> Relation:
         """Return exposures or events with times in seconds, and with numbers in place of the names of owners."""
         import ibis
 
-        table, made = self._ibis(rows), {}
+        table, typed_columns = self._ibis(rows), {}
         if {"owners", "rankers"} <= set(table.columns) and table.owners.type().value_type.is_string():
 
             def number(owner: Any) -> Any:
@@ -112,10 +113,10 @@ class Warehouse:
                 index = ibis.ifelse(index < 0, NO_RANKER, index)
                 return ibis.ifelse(owner.nullif("").isnull(), -1, index).cast("int32")
 
-            made["owners"] = table.owners.map(number)
+            typed_columns["owners"] = table.owners.map(number)
         if "time" in table.columns and table.time.type().is_timestamp():
-            made["time"] = table.time.epoch_seconds()
-        return self._compiled(table.mutate(**made)) if made else rows
+            typed_columns["time"] = table.time.epoch_seconds()
+        return self._compiled(table.mutate(**typed_columns)) if typed_columns else rows
 
     def _ibis(self, rows: Relation) -> Any:
         if self.backend.name in _VIEWS:
@@ -128,15 +129,14 @@ class Warehouse:
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
-        """Convert errors of the database to an `InputError`."""
         try:
             yield
         except InputError:
             raise
         except Exception as error:  # each backend has its own exceptions
-            said = errors.in_one_line(str(error).strip().splitlines()[0])
-            views = "; the session must be allowed to create temporary views" * ("read-only" in said)
-            raise InputError(f"{self.name}: {said}{views}") from None
+            reason = errors.in_one_line(str(error).strip().splitlines()[0])
+            views = "; the session must be allowed to create temporary views" * ("read-only" in reason)
+            raise InputError(f"{self.name}: {reason}{views}") from None
 
 
 def _literal(value: Any) -> str:

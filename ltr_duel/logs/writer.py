@@ -1,4 +1,4 @@
-"""Write logs as JSON lines, CSV or Parquet, selected by the suffix of the path."""
+"""Write logs as JSON lines, CSV or Parquet; the suffix of the path selects the format."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class LogWriter:
             csv.writer(self._file).writerow(self._schema.names)
 
     def write(self, columns: dict[str, Any]) -> None:
-        """Write rows, given as columns: lists or Arrow arrays of the types of `LOG_COLUMNS`.
+        """Write rows, given as columns: lists or Arrow arrays with the types of `LOG_COLUMNS`.
 
-        Times are in seconds, and owners are positions in ``rankers``, from 0. Raises `InputError` for other types.
+        Times are in seconds, and owners are positions in ``rankers``, from 0. `InputError` is raised for other types.
         """
         arrays = [_array(field, columns[field.name]) for field in self._schema]
         batch = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
@@ -66,9 +66,9 @@ def write_log(
     Parameters
     ----------
     path : path
-        The suffix selects the format: ``.jsonl``, ``.csv`` or ``.parquet``.
+        The file to write. Its suffix selects the format: ``.jsonl``, ``.csv`` or ``.parquet``.
     columns : tuple of str
-        Columns of `LOG_COLUMNS`, columns of a table of events, or further columns, which are strings.
+        Names of the columns: of `LOG_COLUMNS` (the default), of a table of events, or others, which are strings.
     private : bool
         Whether only the owner may read the file, even if it replaces a file that others may read.
 

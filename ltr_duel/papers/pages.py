@@ -61,7 +61,7 @@ def _section(figure: Made) -> dict[str, Any]:
         "heading": f"{described['number']}: {described['title']}",
         "shows": described["shows"],
         "png": png,
-        "table": figure.frame.map("{:.4g}".format, na_action="ignore").fillna(""),
+        "table": figure.frame.map(lambda cell: f"{cell:.4g}" if isinstance(cell, float) else cell, "ignore").fillna(""),
         "facts": {
             "Setting": described["setting"],
             "Data": _sources(facts),

@@ -1,6 +1,6 @@
-"""K x K preference matrices (estimated, published and synthetic), their winners, and bounds on regret.
+"""Preference matrices: for each pair of rankers, the probability that one beats the other.
 
-This package does not depend on bandits.
+Matrices can be estimated from simulated users, read from files, taken from papers, or made from a rule.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""Compare two preference matrices, and test whether they agree within their standard errors."""
+"""Compare two preference matrices: list their differences, and test whether chance explains them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ltr_duel.core import InputError
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.properties.confidence import conclusion_confidence
 
-# Provenance keys that must be equal if two matrices estimate the same preferences.
+# If two matrices estimate the same preferences, these entries of their provenance are equal.
 _LAW = (
     "corpus_sha256", "clicks", "p_click", "p_stop", "stop_on", "position_bias", "p_leave", "p_notice", "method",
     "method_parameters", "outcome", "size", "top", "ties", "tie_seed",
@@ -22,15 +22,15 @@ _LAW = (
 
 @dataclass(frozen=True)
 class Agreement:
-    """Differences between two matrices of the same rankers.
+    """The differences between two matrices, for the rankers that both of them have.
 
-    pairs: one row for each pair: first, second, p_a, p_b, difference, z (NaN if neither matrix has an error), sorted
-    by ``|z|`` and then by ``|difference|``, largest first.
+    pairs: a table with one row for each pair, the largest ``|z|`` first. z is the difference divided by its standard
+        error, or NaN if neither matrix has an error. Columns: first, second, p_a, p_b, difference, z.
     root_mean_square: the root mean square of the differences.
-    chance: the p-value of a chi-squared test that both matrices estimate the same preferences; None if neither matrix
-        has standard errors.
-    settings: both values of each setting in which the two estimates differ.
-    winners: the Condorcet winner of each matrix, among the rankers that both have, and the probability of this answer.
+    chance: the p-value of a chi-squared test; a small value says that the matrices estimate different preferences. None
+        if neither matrix has standard errors.
+    settings: the settings in which the two estimates differ, with the values of both.
+    winners: for each matrix, its Condorcet winner (None if there is none) and the probability that this is true.
     """
 
     names: tuple[str, ...]
@@ -42,9 +42,9 @@ class Agreement:
 
 
 def compare_matrices(a: PreferenceMatrix, b: PreferenceMatrix) -> Agreement:
-    """Compare two matrices on the rankers that they have in common.
+    """Compare two matrices for the rankers that they have in common.
 
-    If the matrices estimate the same preferences with different seeds, the z scores should be standard normal.
+    If both estimate the same preferences with different seeds, the z scores are approximately standard normal.
     """
     names = tuple(name for name in a.names if name in b.names)
     if len(names) < 2:
@@ -58,7 +58,7 @@ def compare_matrices(a: PreferenceMatrix, b: PreferenceMatrix) -> Agreement:
     worst = np.lexsort((-np.abs(difference), -np.nan_to_num(np.abs(z))))
     compared = np.isfinite(error) & (error > 0)
     squares = float((z[compared] ** 2).sum())
-    # The matrix of a log does not know its users, so its settings are compared only if both matrices have them.
+    # A matrix of a log has no settings of users. In this case, only settings that both matrices have are compared.
     keys = _LAW if all("p_click" in m.provenance for m in (a, b)) else a.provenance.keys() & b.provenance.keys()
     settings = {key: (a.provenance.get(key), b.provenance.get(key)) for key in _LAW if key in keys}
     return Agreement(

@@ -1,4 +1,4 @@
-"""Check the parts of a preference matrix: square matrices of real numbers, and names."""
+"""Check what a preference matrix is made of: square arrays of numbers, and the names of the rankers."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ltr_duel.core import FloatMatrix, InputError, errors, handed_over, host
 
 _SUM_TOLERANCE = 1e-9  # largest difference between p + p.T and 1
 ROUNDING = 1e-12  # differences up to this size are rounding errors
-_MOST_COMPARISONS = 2**53  # maximum for a pair, because float64 represents all whole numbers up to it exactly
+_MOST_COMPARISONS = 2**53  # of a pair: float64 represents all whole numbers up to this one exactly
 
 
 def probabilities(values: Any, names: Any) -> tuple[FloatMatrix, tuple[str, ...]]:
-    """Return a square matrix of probabilities with ``p + p.T == 1``, and the names of its rankers."""
+    """Check the probabilities and the names of a preference matrix, and return both."""
     p = _square("p", values)
     names, sums = checked_names(names, len(p)), p + p.T
     for i, j in np.argwhere(~((p >= 0) & (p <= 1)))[:1]:
@@ -27,7 +27,7 @@ def probabilities(values: Any, names: Any) -> tuple[FloatMatrix, tuple[str, ...]
 
 
 def symmetric(name: str, values: Any, size: int, kind: type = np.float64) -> Any:
-    """Return a symmetric matrix of numbers that are not negative, of float64 or int64; zeros if ``values`` is empty."""
+    """Check and return a symmetric array of numbers that are not negative; zeros if ``values`` is empty."""
     if not np.size(values):
         return handed_over(np.zeros((size, size), kind))  # allocated lazily, and never copied
     numbers = _square(name, values)
@@ -41,7 +41,7 @@ def symmetric(name: str, values: Any, size: int, kind: type = np.float64) -> Any
 
 
 def require_room(size: int, squares: int) -> None:
-    """Raise if there is not enough memory for ``squares`` matrices of ``size`` rankers."""
+    """Raise an error unless ``squares`` arrays of ``size`` x ``size`` numbers fit into memory."""
     host.require_memory(f"a preference matrix of {size:,} rankers", 8.0 * squares * size**2)
 
 
@@ -59,7 +59,7 @@ def _square(name: str, values: Any) -> Any:
 
 
 def checked_names(names: Any, size: int) -> tuple[str, ...]:
-    """Return the names of ``size`` rankers; the default names are 0, 1, ..."""
+    """Check and return the names of ``size`` rankers, which are "0", "1", ... by default."""
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise InputError(f"the names of rankers must be a list of strings, not {errors.shown(names)}")
     names = tuple(names) or tuple(map(str, range(size)))

@@ -1,6 +1,7 @@
-"""Preference matrices on disk: Parquet, with one row for each pair and the provenance in the schema's metadata, or CSV.
+"""Write and read preference matrices.
 
-``.npy`` and the plain-text matrices of the public dueling-bandit repositories can be read, too.
+A Parquet file stores the whole matrix: a row for each pair, and the provenance in the metadata. A CSV file stores only
+the probabilities. NumPy files and the plain-text matrices of public dueling-bandit repositories can be read, too.
 """
 
 from __future__ import annotations
@@ -28,13 +29,11 @@ _NUMBERS, _COUNTS = ("p", "standard_error", "comparisons"), ("total", "square", 
 
 
 def save_preferences(matrix: PreferenceMatrix, path: str | Path) -> Path:
-    """Write a matrix, as Parquet or CSV.
+    """Write a matrix to a Parquet or CSV file.
 
-    ``.parquet`` stores the whole matrix, one row for each i < j, with the columns first, second, p, standard_error and
-    comparisons. If the matrix has exact counts, the columns total, square and within (multiples of 2^-32) follow, and
-    also wins, losses and ties if each outcome was a win, a loss or a tie. ``.csv`` stores p and the names.
-
-    The file is written atomically. The same matrix gives the same bytes.
+    A ``.parquet`` file stores the whole matrix. It has one row for each pair, with the columns first, second, p,
+    standard_error and comparisons. If the matrix has exact counts, the columns of its tally follow, and the columns
+    wins, losses and ties if each outcome was one of these. A ``.csv`` file stores only p and the names.
 
     Parameters
     ----------
@@ -49,12 +48,12 @@ def save_preferences(matrix: PreferenceMatrix, path: str | Path) -> Path:
     Raises
     ------
     InputError
-        If the suffix is another one, or if the file cannot be written.
+        If the name ends otherwise, or if the file cannot be written.
 
     Warns
     -----
     UserWarning
-        If standard errors are lost, because the matrix is an estimate and the file is CSV.
+        If the matrix has standard errors and the file is CSV, which cannot store them.
 
     Examples
     --------
@@ -81,7 +80,7 @@ def save_preferences(matrix: PreferenceMatrix, path: str | Path) -> Path:
 
 
 def require_suffix(path: Path) -> None:
-    """Raise unless a preference matrix can be written to a file of this name."""
+    """Raise an error unless the name of a file ends in .parquet or .csv."""
     if path.suffix not in (".parquet", ".csv"):
         raise InputError(f"{path}: a preference matrix is written to .parquet or .csv")
 
@@ -107,13 +106,13 @@ def _table(matrix: PreferenceMatrix) -> Any:
 
 
 def load_preferences(path: str | Path, *, comparisons: int | None = None) -> PreferenceMatrix:
-    """Read a matrix: Parquet or CSV as written by `save_preferences`, or a plain square matrix (text, .gz, .npy).
+    """Read a matrix from a file of `save_preferences`, or from a plain square matrix (text, .gz, .npy).
 
     Parameters
     ----------
     path : str or Path
     comparisons : int, optional
-        The number of comparisons of each pair, for a published matrix whose file states none. The standard errors are
+        The number of comparisons of each pair, if you know it but the file does not have it. The standard errors are
         then sqrt(p (1 - p) / comparisons).
 
     Returns

@@ -1,4 +1,4 @@
-"""The preference matrix: for each pair of rankers, the probability that one beats the other, with a standard error."""
+"""The class `PreferenceMatrix`: for each pair of rankers, the probability that the first beats the second."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ from ltr_duel.preferences.tally import SCALE, Tally, errors_of, preferences_of, 
 
 @dataclass(frozen=True, eq=False)
 class PreferenceMatrix:
-    """Pairwise preferences of K rankers.
+    """The pairwise preferences of K rankers: the probability that one beats the other.
 
     Parameters
     ----------
     p : ndarray of float64, shape (K, K)
-        ``p[i, j]`` = Pr(ranker i beats ranker j), with a tie counted as half. ``p + p.T == 1``, diagonal 1/2.
+        ``p[i, j]`` is the probability that ranker i beats ranker j, with a tie counted as half. ``p + p.T`` must be 1.
     names : tuple of str
-        The names of the rankers, all different.
+        The names of the rankers, which must be different; by default "0", "1", ...
     standard_error : ndarray of float64, shape (K, K), optional
-        The standard errors of ``p``; zero for an exactly known matrix, infinite for a pair that was never compared.
+        The standard errors of ``p``. Zero means that an entry is exact, infinite that a pair was never compared.
     comparisons : ndarray of int64, shape (K, K), optional
-        The number of comparisons behind each entry; zero for an exactly known matrix.
+        The number of comparisons of each pair; zero, the default, for a matrix that is known exactly.
     provenance : dict
-        The origin of the matrix, as JSON.
+        Where the matrix is from, as JSON.
     tally : Tally, optional
-        The exact counts of an estimated matrix.
+        The exact counts from which the matrix was estimated.
 
     Raises
     ------
     InputError
-        If the matrix is not square or has an entry outside 0..1; if ``p + p.T`` is not 1; or if the names, errors or
-        counts do not fit it. The arrays are read-only, so a checked matrix stays valid.
+        If the matrix is not square or has an entry outside 0..1, if ``p + p.T`` is not 1, or if the names, errors or
+        counts do not fit it.
 
     Examples
     --------
@@ -74,26 +74,26 @@ class PreferenceMatrix:
 
     @classmethod
     def from_counts(cls, wins: ArrayLike, ties: ArrayLike | None = None, names: Sequence[str] = ()) -> PreferenceMatrix:
-        """Return the matrix of counted comparisons, for example of judgements by people or by a model.
+        """Make a matrix from numbers of wins and ties, for example from judgements by people or by a model.
 
         Parameters
         ----------
         wins : array of int, shape (K, K)
-            ``wins[i, j]``: comparisons that i won against j.
+            ``wins[i, j]`` is the number of comparisons that i won against j.
         ties : array of int, shape (K, K), optional
-            Ties of i and j, symmetric; each counts as half a win of both.
+            The number of ties of i and j, symmetric. Each tie counts as half a win for both.
         names : sequence of str, optional
 
         Returns
         -------
         PreferenceMatrix
-            With exact counts; p is 1/2 for pairs that were never compared.
+            The share of wins for each pair, or 1/2 for pairs that were never compared.
 
         Raises
         ------
         InputError
-            If the counts are not whole numbers from 0, or not square; if ``ties`` is not symmetric; or if the names do
-            not fit.
+            If the counts are not square tables of whole numbers from 0, if ``ties`` is not symmetric, or if the names
+            do not fit.
 
         Examples
         --------
@@ -118,7 +118,7 @@ class PreferenceMatrix:
         return len(self.p)
 
     def __getitem__(self, rankers: Sequence[str | int]) -> PreferenceMatrix:
-        """Return the matrix of the given rankers (names or positions), in the given order.
+        """Return the matrix of some of the rankers, given by name or position, in this order.
 
         Raises
         ------
@@ -139,7 +139,7 @@ class PreferenceMatrix:
         )
 
     def index(self, ranker: str | int) -> int:
-        """Return the position of a ranker given by name or position."""
+        """Return the position of a ranker that is given by its name or position."""
         if isinstance(ranker, str):
             errors.require_one_of("ranker", ranker, self.names)
             return self.names.index(ranker)
@@ -147,18 +147,18 @@ class PreferenceMatrix:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the probabilities and the names."""
+        """The SHA-256 of the probabilities and the names."""
         text = "\x1f".join(self.names).encode()
         return hashlib.sha256(text + self.p.astype("<f8").tobytes()).hexdigest()
 
     @property
     def wins(self) -> IntMatrix | None:
-        """``wins[i, j]``: comparisons that i won against j; None unless each outcome was a win, a loss or a tie."""
+        """How often i won against j; None if the matrix has no counts, or if some outcomes were fractions."""
         return self._wins_and_ties[0] if self._wins_and_ties else None
 
     @property
     def ties(self) -> IntMatrix | None:
-        """``ties[i, j]``: number of ties of i and j; None unless each outcome was a win, a loss or a tie."""
+        """How often i and j tied; None if the matrix has no counts, or if some outcomes were fractions."""
         return self._wins_and_ties[1] if self._wins_and_ties else None
 
     @cached_property
@@ -169,62 +169,62 @@ class PreferenceMatrix:
         return wins_and_ties(self.tally, 2 if "stratified" in reductions else 1)
 
     def intervals(self, confidence: float = 0.95) -> tuple[FloatMatrix, FloatMatrix]:
-        """Return the ends of a two-sided confidence interval for each entry, by Wilson's rule."""
+        """Return the lower and the upper ends of the entries' confidence intervals, by Wilson's method."""
         n = effective_counts(self.p, self.standard_error, self.comparisons)
         np.fill_diagonal(n, np.inf)
         return wilson(self.p, n, confidence)
 
     def ratings(self, confidence: float = 0.95) -> pd.DataFrame:
-        """Return the Bradley-Terry strength of each ranker with an interval (see `ltr_duel.preferences.ratings`)."""
+        """Return each ranker's Bradley-Terry strength with its interval, see `ltr_duel.preferences.ratings`."""
         from ltr_duel.preferences.ratings import ratings  # imports this module
 
         return ratings(self, confidence)
 
     @property
     def condorcet_winner(self) -> str | None:
-        """The ranker that beats every other ranker (p > 1/2); None if no such ranker exists."""
+        """The ranker that beats every other ranker, which means p > 1/2; None if there is no such ranker."""
         beats_all = (self.p > 0.5).sum(axis=1) == len(self) - 1
         return self.names[int(beats_all.argmax())] if beats_all.any() else None
 
     @property
     def copeland_scores(self) -> FloatMatrix:
-        """The number of rankers that each ranker beats, shape (K,); a pair at exactly 1/2 counts as half."""
+        """The number of rankers that each ranker beats, shape (K,). An even pair, with p = 1/2, counts as half."""
         scores: FloatMatrix = (self.p > 0.5).sum(axis=1) + 0.5 * ((self.p == 0.5).sum(axis=1) - 1)
         return scores
 
     @property
     def copeland_winners(self) -> tuple[str, ...]:
-        """The rankers with the highest Copeland score; one or several."""
+        """The rankers with the highest Copeland score. There may be several."""
         scores = self.copeland_scores
         return tuple(self.names[k] for k in np.flatnonzero(scores == scores.max()))
 
     @property
     def borda_scores(self) -> FloatMatrix:
-        """The mean probability of beating another ranker, shape (K,); 1/2 if there is only one ranker."""
+        """The probability that each ranker beats another one, averaged over all others, shape (K,)."""
         scores: FloatMatrix = (self.p.sum(axis=1) - 0.5) / (len(self) - 1) if len(self) > 1 else np.full(1, 0.5)
         return scores
 
     @property
     def borda_winners(self) -> tuple[str, ...]:
-        """The rankers with the highest Borda score; one or several."""
+        """The rankers with the highest Borda score. There may be several."""
         scores = self.borda_scores
         return tuple(self.names[k] for k in np.flatnonzero(scores >= scores.max() - ROUNDING))
 
     @property
     def copeland_order(self) -> list[int]:
-        """Positions of the rankers, best first: by Copeland score, then Borda score."""
+        """The positions of the rankers, the best first, sorted by Copeland score and then by Borda score."""
         return [int(k) for k in np.lexsort((-self.borda_scores, -self.copeland_scores))]
 
     @property
     def tie_order(self) -> str:
-        """The rule that ordered tied documents, such as ``fixed_random, tie seed 0``; empty if it is not known."""
+        """How documents with equal scores were ordered, such as ``fixed_random, tie seed 0``; empty if unknown."""
         from ltr_duel.rankers import SEEDED  # imported here because `rankers` imports the compiler
 
         rule = str(self.provenance.get("ties", ""))
         return f"{rule}, tie seed {self.provenance.get('tie_seed', 0)}" if rule in SEEDED else rule
 
     def to_frame(self) -> pd.DataFrame:
-        """Return p as a table with the names as index and columns."""
+        """Return p as a table. Its index and its columns are the names of the rankers."""
         return pd.DataFrame(self.p, index=list(self.names), columns=list(self.names))
 
     def __repr__(self) -> str:

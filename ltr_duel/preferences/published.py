@@ -1,4 +1,4 @@
-"""Preference matrices printed in papers."""
+"""Preference matrices that are printed in papers."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _ARXIV = """
 
 
 def arxiv() -> PreferenceMatrix:
-    """Return the preferences among six retrieval functions of arXiv's full-text search.
+    """Return the preferences among six rankers of arXiv's full-text search, measured with real users.
 
-    Yue, Joachims. Beat the Mean Bandit. ICML 2011, Table 1, from interleaving experiments with real users (Radlinski,
-    Kurup, Joachims, CIKM 2008).
+    Yue, Joachims. Beat the Mean Bandit. ICML 2011, Table 1. The data are from interleaving experiments of Radlinski,
+    Kurup and Joachims (CIKM 2008).
 
     Notes
     -----
-    The paper prints -.04 in row D, column B; row B, column D is .06, so the correct value is -.06. A public copy of
-    the matrix has .55 instead of .56 in row B, column D, which makes gamma 1.25; the paper reports 1.5.
+    One entry is corrected: the paper prints -.04 in row D, column B, but .06 in row B, column D. The corrected entry is
+    -.06. The corrected matrix has the gamma of the paper, 1.5.
 
-    D and F are exactly even. The paper calls A, ..., F a total order that satisfies the stochastic triangle
-    inequality, but the gap of .11 between A and E exceeds .05 (A and C) + .01 (C and E).
+    The paper calls A, ..., F a total order that satisfies the stochastic triangle inequality. But D and F are exactly
+    even, and the gap of .11 between A and E exceeds the sum of .05 (A and C) and .01 (C and E).
 
     Examples
     --------

@@ -1,10 +1,10 @@
-"""Bradley-Terry ratings of the rankers of a preference matrix, with confidence intervals.
+"""Ratings: one number for each ranker, its strength, which summarises a preference matrix.
 
-The model: ranker i beats ranker j with probability 1 / (1 + exp(s_j - s_i)), where s are strengths with mean 0 (Bradley
-and Terry, Biometrika 1952). Strengths are fitted by scikit-learn's logistic regression without a penalty. A pair counts
-with its number of comparisons if each of them was won or lost, otherwise with the number of comparisons without ties
-that would have its standard error (`effective_counts`). The error of a strength is that of maximum likelihood, from the
-inverse of the observed information. It covers the comparisons, and assumes that the model holds.
+In the model of Bradley and Terry (Biometrika 1952), ranker i beats ranker j with probability 1 / (1 + exp(s_j - s_i)),
+where s_i and s_j are their strengths. The strengths are fitted by logistic regression without a penalty. Each pair is
+weighted by its number of comparisons. If there were ties or fractional outcomes, this is the number of comparisons
+without ties that would have the same standard error (`effective_counts`). The standard errors of the strengths cover
+the randomness of the comparisons, and assume that the model holds.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ def ratings(matrix: PreferenceMatrix, confidence: float = 0.95) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``ranker``; ``strength`` in natural logarithms of odds, with mean 0; ``standard_error``, ``low`` and ``high``,
-        NaN if the matrix is exactly known; ``borda``, the mean probability of beating another ranker; ``copeland``, the
-        number of beaten rankers.
+        Columns: ``ranker``; ``strength``, in natural logarithms of odds, with mean 0; ``standard_error``; ``low`` and
+        ``high``, the ends of the interval; ``borda``, the mean probability of beating another ranker; ``copeland``, the
+        number of beaten rankers. The errors and intervals of an exactly known matrix are NaN.
 
     Raises
     ------
     InputError
-        If some rankers have won all their comparisons with the others, or none, so that no finite strengths fit; or if
-        they were not compared with the others.
+        If no finite strengths fit, because some rankers have won all their comparisons with the others, or none, or
+        were never compared with them.
 
     Examples
     --------
@@ -75,12 +75,12 @@ def ratings(matrix: PreferenceMatrix, confidence: float = 0.95) -> pd.DataFrame:
 
 
 def is_estimated(matrix: PreferenceMatrix) -> bool:
-    """Return whether the entries of a matrix have errors or counts."""
+    """Return whether a matrix was estimated: whether it has standard errors or numbers of comparisons."""
     return bool(matrix.standard_error.any() or matrix.comparisons.any())
 
 
 def _weights(matrix: PreferenceMatrix) -> FloatMatrix:
-    """Return the number of comparisons without ties behind each pair; equal numbers for an exactly known matrix."""
+    """Return the weight of each pair in the fit; all weights are equal if the matrix is exact."""
     if not is_estimated(matrix):
         weights = np.ones_like(matrix.p)
     elif matrix.wins is not None and matrix.ties is not None and not matrix.ties.any():
@@ -93,7 +93,7 @@ def _weights(matrix: PreferenceMatrix) -> FloatMatrix:
 
 
 def _require_finite(matrix: PreferenceMatrix, wins: FloatMatrix) -> None:
-    """Raise unless every split of the rankers has wins in both directions, so that strengths exist (Ford 1957)."""
+    """Raise an error if some rankers never lost to the others, because then no finite strengths exist (Ford 1957)."""
     count, group = scipy.sparse.csgraph.connected_components(wins > 0, directed=True, connection="strong")
     if count == 1:
         return
@@ -138,8 +138,8 @@ def _fitted(p: FloatMatrix, weights: FloatMatrix) -> FloatVector:
 def covariance(strength: FloatVector, weights: FloatMatrix) -> FloatMatrix:
     """Return the covariance of the strengths, shape (K, K): the pseudo-inverse of the observed information.
 
-    There is no information about a common shift of all strengths, and `pinv` may take rounding noise for it. So the
-    shift is given the mean information before the inverse, and taken out after it.
+    The data have no information about a common shift of all strengths, so the information matrix has no inverse. The
+    shift is therefore given the mean information before the inversion, and its part is subtracted afterwards.
     """
     p = scipy.special.expit(strength[:, None] - strength)
     information = -weights * p * (1 - p)

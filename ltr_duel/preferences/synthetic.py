@@ -1,7 +1,7 @@
-"""Preference matrices made from a rule: from utilities, in the families of the published experiments, or at random.
+"""Preference matrices that are made from a rule, as in the experiments of several papers.
 
-`SYNTHETIC` contains matrices that papers used, each of a fixed size. `FAMILIES` maps the names in experiment
-specifications to functions, which accept any size.
+`synthetic_preferences` returns a matrix of a fixed size by its name, one of `SYNTHETIC`. The functions in `FAMILIES`
+make matrices of any size.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LINKS: dict[str, Callable[[FloatMatrix], FloatMatrix]] = {
 
 
 def _from_rule(size: int, rule: Callable[[IntMatrix, IntMatrix], ArrayLike], **settings: Any) -> PreferenceMatrix:
-    """Make a matrix from a rule for the entry in row i and column j, applied above the diagonal."""
+    """Return the matrix whose entries above the diagonal are ``rule(row, column)``."""
     require_room(size, 5)
     arms = np.arange(size)
     entries = np.asarray(rule(arms[:, None], arms[None, :]), np.float64)
@@ -38,12 +38,12 @@ def _from_rule(size: int, rule: Callable[[IntMatrix, IntMatrix], ArrayLike], **s
 
 
 def from_utilities(utilities: ArrayLike, link: Link = "logistic", **settings: Any) -> PreferenceMatrix:
-    """Return the matrix whose entries depend on the differences of ``utilities``, shape (K,).
+    """Return the matrix of rankers with the given utilities. A ranker with a higher utility wins more often.
 
     link: the probability that utility u beats utility v. It is ``(1 + u - v) / 2`` (linear), ``1 / (1 + exp(v - u))``
         (logistic; Bradley and Terry), or the probability that a sample of N(u, 1) exceeds a sample of N(v, 1) (normal;
         Thurstone, case V).
-    settings: more entries of the provenance.
+    settings: further entries of the provenance.
     """
     errors.require_one_of("link", link, _LINKS)
     u = np.asarray(utilities, np.float64)
@@ -55,22 +55,21 @@ def from_utilities(utilities: ArrayLike, link: Link = "logistic", **settings: An
 
 
 def equal_gaps(size: int, gap: float = 0.1) -> PreferenceMatrix:
-    """Return the total order in which each arm beats each later arm by ``gap`` (Beat the Mean, Figure 1 top)."""
+    """Return an order in which each arm beats every later arm by the same gap (Beat the Mean, Figure 1 top)."""
     errors.require_between("the gap", gap, 0, 0.5)
     return _from_rule(size, lambda i, j: 0.5 + gap, family="equal gaps", gap=gap)
 
 
 def logistic_normal(size: int, seed: int = 0) -> PreferenceMatrix:
-    """Return logistic preferences of utilities drawn from N(0, 1), best first (Beat the Mean, Figure 1 bottom)."""
+    """Return logistic preferences of random normal utilities, the best first (Beat the Mean, Figure 1 bottom)."""
     utilities = np.sort(stream(seed, "utilities", size).standard_normal(size))[::-1]
     return from_utilities(utilities, "logistic", family="logistic of normal utilities", seed=seed)
 
 
 def strong_neighbours(size: int, gamma: float = 1.3, gap: float = 0.1) -> PreferenceMatrix:
-    """Return a total order in which each arm except the best beats the next arm by ``gamma * gap``.
+    """Return an order in which each arm except the best beats the next arm by ``gamma * gap``.
 
-    All other gaps are ``gap``. Beat the Mean, Figure 2: strong transitivity fails; relaxed transitivity holds with
-    ``gamma``.
+    All other gaps are ``gap``. The matrix breaks strong transitivity by the factor ``gamma`` (Beat the Mean, Figure 2).
     """
     errors.require_between("gamma times the gap", gamma * gap, gap, 0.5)
     return _from_rule(
@@ -83,13 +82,13 @@ def strong_neighbours(size: int, gamma: float = 1.3, gap: float = 0.1) -> Prefer
 
 
 def arithmetic(size: int = 8, gap: float = 0.05) -> PreferenceMatrix:
-    """Return ``p[i, j] = 1/2 + gap (j - i)`` (Komiyama et al., COLT 2015)."""
+    """Return an order in which arm i beats arm j by ``gap (j - i)`` (Komiyama et al., COLT 2015)."""
     errors.require_between(f"{gap:g} (the gap of neighbours) times {size - 1}", gap * (size - 1), 0, 0.5)
     return _from_rule(size, lambda i, j: 0.5 + gap * (j - i), family="arithmetic", gap=gap)
 
 
 def geometric(size: int = 8, gap: float = 0.4) -> PreferenceMatrix:
-    """Return a total order in which arm i beats all later arms by ``gap / 2^i``."""
+    """Return an order in which arm i beats every later arm by ``gap / 2^i``."""
     errors.require_between("the gap", gap, 0, 0.5)
     return _from_rule(size, lambda i, j: 0.5 + gap * 0.5**i, family="geometric", gap=gap)
 
@@ -97,8 +96,7 @@ def geometric(size: int = 8, gap: float = 0.4) -> PreferenceMatrix:
 def cyclic(size: int = 4, best: float = 0.6, circle: float = 0.9) -> PreferenceMatrix:
     """Return a matrix in which arm 0 beats all other arms, which form a circle (Komiyama et al., COLT 2015).
 
-    Each arm on the circle beats the next half of the circle; if the circle has an even number of arms, opposite arms
-    tie. The paper uses four arms, the default.
+    Each arm of the circle beats the arms in the next half of the circle. Arms that are exactly opposite are even.
     """
     around = max(1, size - 1)
 
@@ -111,10 +109,10 @@ def cyclic(size: int = 4, best: float = 0.6, circle: float = 0.9) -> PreferenceM
 
 
 def random_preferences(size: int, *, condorcet: bool = True, seed: int = 0) -> PreferenceMatrix:
-    """Return independent entries uniform in 0..1.
+    """Return a matrix whose entries are drawn independently and uniformly from 0 to 1.
 
-    With ``condorcet``, arm 0 wins: each of its entries x below 1/2 is replaced by 1 - x. Otherwise the matrix is
-    sampled again until there is no Condorcet winner, which requires at least three arms.
+    With ``condorcet``, arm 0 is made the winner: each of its entries x below 1/2 is replaced by 1 - x. Otherwise,
+    matrices are drawn until one has no Condorcet winner, which requires at least three arms.
     """
     if not condorcet:
         errors.require_between("the number of arms of a matrix without a Condorcet winner", size, 3)
@@ -158,16 +156,17 @@ FAMILIES: dict[str, Callable[..., PreferenceMatrix]] = {
 }
 
 
-_OF_FIFTY_ARMS = ("equal_gaps", "logistic_normal", "strong_neighbours")  # as in Beat the Mean
+_OF_FIFTY_ARMS = ("equal_gaps", "logistic_normal", "strong_neighbours")  # the size in Beat the Mean
 SYNTHETIC = (*UTILITY_SETS, *UTILITY_FAMILIES, *(name for name in FAMILIES if name != "random"))
 
 
 def synthetic_preferences(name: str) -> PreferenceMatrix:
-    """Return a matrix of a paper (``2good4poor``) or of a family (``equal_gaps``); an unknown name lists all names.
+    """Return the synthetic matrix of this name.
 
     Parameters
     ----------
     name : str
+        For example ``2good4poor``, a matrix of a paper, or ``equal_gaps``, a family of matrices with its default size.
 
     Returns
     -------
@@ -176,7 +175,7 @@ def synthetic_preferences(name: str) -> PreferenceMatrix:
     Raises
     ------
     InputError
-        If the name does not exist.
+        If the name does not exist. The message lists all names.
 
     Examples
     --------
@@ -194,10 +193,10 @@ def synthetic_preferences(name: str) -> PreferenceMatrix:
 def members(
     family: str, *, size: Sequence[int], gamma: Sequence[float] = (), gap: Sequence[float] = (), draws: int = 1
 ) -> Iterator[tuple[list[str], dict[str, Any], PreferenceMatrix]]:
-    """Yield a matrix of a family for each combination of size, gamma, gap and draw; draw n has seed n - 1.
+    """Yield a matrix of a family for each combination of size, gamma, gap and draw.
 
-    Each item is (words, facts, matrix). Size, gamma, gap and draw are given by ``words``, the parts of a name, and by
-    ``facts``, a dict.
+    Each item is (words, facts, matrix). ``words`` are the parts of a name for the matrix, for example ``K=50``;
+    ``facts`` is a dictionary of the values of the combination. Draw n has the seed n - 1.
     """
     make = FAMILIES[family]
     parameters = inspect.signature(make).parameters

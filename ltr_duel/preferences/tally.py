@@ -1,8 +1,7 @@
-"""Counts of comparisons for each pair: whole numbers, so that sums are exact in any order.
+"""Counts of the comparisons of each pair, and the probabilities and standard errors that follow from them.
 
-An outcome y, from -1 to +1, is stored as a whole multiple of 2^-32. Wins, losses and ties are exact; fractional
-outcomes are rounded by less than 1.2e-10. So the same comparisons give the same bytes, regardless of how they are
-distributed over workers and days.
+Outcomes are stored as whole multiples of 2^-32, because sums of whole numbers are exact. For this reason, the same
+comparisons give the same counts, in whatever order and on however many threads they are added up.
 """
 
 from __future__ import annotations
@@ -14,23 +13,22 @@ import numpy as np
 from ltr_duel.core import FloatMatrix, InputError, IntMatrix, frozen
 
 SCALE = 2.0**32
-FARTHEST = 9.0  # largest absolute value of an outcome corrected by a control variate
-MOST_COMPARISONS = 2**30  # for each pair, so that sums stay far below 2^63
+FARTHEST = 9.0  # the largest absolute value of an outcome after its correction by a control variate
+MOST_COMPARISONS = 2**30  # of a pair, so that sums stay far below 2^63
 
 
 class Tally(NamedTuple):
-    """Counts of all pairs i < j; all other entries are zero.
+    """The counts of all pairs i < j. All other entries are zero.
 
-    Outcomes are between -1 and +1; outcomes corrected by control variates are between -9 and +9.
-
-    A unit consists of all evaluations for one choice of a query: one evaluation, or two if queries are stratified. An
-    evaluation consists of one list, or of a mirrored pair of lists.
+    Comparisons are counted in units. A unit is everything that was compared for one choice of a query: one evaluation,
+    or two if queries are stratified. An evaluation is one list, or two mirrored lists. An outcome is between -1 and +1,
+    or between -9 and +9 if it was corrected by control variates.
     """
 
-    lists: IntMatrix  # (K, K) numbers of lists shown
-    total: IntMatrix  # (K, K) sum of the outcomes, times 2^32; positive: i is ahead
-    square: IntMatrix  # (K, K) sum over units of the squared mean outcome, times 2^32
-    within: IntMatrix  # (K, K) sum of (y1 - y2)^2 / 2 over units with two evaluations, times 2^32
+    lists: IntMatrix  # (K, K) the number of lists that were shown
+    total: IntMatrix  # (K, K) the sum of the outcomes, times 2^32; positive if i is ahead
+    square: IntMatrix  # (K, K) the sum over units of the squared mean outcome, times 2^32
+    within: IntMatrix  # (K, K) the sum of (y1 - y2)^2 / 2, times 2^32, over units with two evaluations y1, y2
 
     @classmethod
     def empty(cls, size: int) -> Tally:
@@ -38,7 +36,7 @@ class Tally(NamedTuple):
         return cls(*(np.zeros((size, size), np.int64) for _ in cls._fields))
 
     def checked(self, size: int) -> Tally:
-        """Check the counts, and return them in read-only arrays."""
+        """Return the same counts in read-only arrays, or raise an error if they are impossible."""
         for name, part in self._asdict().items():
             if np.shape(part) != (size, size) or np.asarray(part).dtype.kind not in "iu":
                 raise InputError(f"the counts '{name}' must be whole numbers, one for each pair of {size} rankers")
@@ -64,9 +62,9 @@ class Tally(NamedTuple):
 
 
 def preferences_of(tally: Tally) -> FloatMatrix:
-    """Return p: the share of wins, with a tie counted as half; 1/2 for pairs that were never compared.
+    """Return p, the share of comparisons that i won against j, with a tie counted as half.
 
-    The mean of a small number of corrected outcomes can exceed 1 in absolute value, so means are clipped.
+    It is 1/2 for pairs that were never compared. It is clipped to 0..1, which corrected outcomes may exceed.
     """
     upper = np.triu_indices(len(tally.lists), 1)
     mean = np.clip(tally.total[upper] / (SCALE * np.maximum(tally.lists[upper], 1)), -1, 1)
@@ -79,16 +77,15 @@ def preferences_of(tally: Tally) -> FloatMatrix:
 def errors_of(tally: Tally, lists_of_a_unit: int, stratified_queries: int) -> FloatMatrix:
     """Return the standard error of p; infinite for pairs that were compared in fewer than two units.
 
-    stratified_queries: number of queries in the corpus if they are visited in turn, with two evaluations each; 0 if
-        queries are drawn with replacement.
+    stratified_queries: the number of queries of the corpus if they are visited in turn; 0 if queries are drawn at
+        random with replacement.
 
     Notes
     -----
-    If queries are drawn, this is the standard error of a mean. If queries are stratified, u units over Q queries make
-    ``u // Q`` complete passes and one partial pass over r queries. In the complete passes, the choice of queries adds
-    no variance; the partial pass is a sample without replacement (Cochran, Sampling Techniques, 3rd ed., section 10.4).
-    The variance of the sum of the unit means is ``u w / 2 + r (1 - r / Q) b``, where w is the variance within queries
-    and b the variance between queries.
+    If queries are drawn, this is the standard error of a mean. If they are visited in turn, complete passes over all
+    queries have no error from the choice of queries, and the last pass is a sample without replacement. The variance of
+    the sum of the unit means is then ``u w / 2 + r (1 - r / Q) b`` with u units, Q queries, r queries in the last pass,
+    and the variances w within and b between queries (Cochran, Sampling Techniques, 3rd ed., section 10.4).
     """
     upper = np.triu_indices(len(tally.lists), 1)
     units = tally.lists[upper] / lists_of_a_unit
@@ -109,10 +106,9 @@ def errors_of(tally: Tally, lists_of_a_unit: int, stratified_queries: int) -> Fl
 
 
 def wins_and_ties(tally: Tally, evaluations_of_a_unit: int) -> tuple[IntMatrix, IntMatrix] | None:
-    """Return the wins of i over j and the symmetric numbers of ties, or None if some outcome was fractional.
+    """Return the number of wins of i over j, and the number of their ties; None if an outcome was not -1, 0 or 1.
 
-    If a unit has the outcomes y1 and y2 with mean m, the number of its decided comparisons is y1^2 + y2^2, which is
-    equal to 2 m^2 + (y1 - y2)^2 / 2.
+    A unit with the outcomes y1 and y2 and the mean m has y1^2 + y2^2 = 2 m^2 + (y1 - y2)^2 / 2 decided comparisons.
     """
     decided = evaluations_of_a_unit * tally.square + tally.within
     if (decided % int(SCALE)).any() or (tally.total % int(SCALE)).any():

@@ -1,4 +1,4 @@
-"""Rankers, which order the documents of each query by a feature, a run or a model; rankings, tie rules and measures.
+"""Rankers order the documents of each query by a feature, a run or a model; measures say how good their orders are.
 
 This package does not simulate clicks or compare rankers.
 """

@@ -1,8 +1,8 @@
-"""One ranker for each feature column, which orders the documents of a query by this feature, highest first.
+"""One ranker for each feature of a corpus. It orders the documents of a query by the feature, highest value first.
 
-As in the published experiments, the order is descending even for features whose ascending order would be better. The
-exception is corpora for rank aggregation: their features are ranks, so the lowest value comes first. If a document has
-no value of the feature (NaN), the ranker does not retrieve the document.
+As in the published experiments, the highest value comes first even if the opposite order would be better. Corpora for
+rank aggregation are an exception: their features are ranks, so the lowest value comes first. If a document has no value
+of the feature (NaN), the ranker does not retrieve the document.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ def feature_rankers(
     features : sequence of str, optional
         Names of the features to use; all by default.
     ties : {"fixed_random", "shared", "file", "resample", "redraw_at_inference"}
-        Rule that orders tied documents (see `ltr_duel.rankers.ties`).
+        The rule that orders documents with equal values (see `ltr_duel.rankers.ties`).
     seed : int
-        Seed of the tie rule.
+        The seed of the tie rule.
     drop_constant : bool
-        Leave out features that are constant within every query, unless `features` names them; the result lists them as
-        ``left_out``. A ranker of such a feature orders documents by the tie rule alone.
+        Whether to leave out features that are constant within every query, because only the tie rule would order their
+        documents. The result lists them as ``left_out``. Features that you name in `features` are always used.
     jobs : int
-        Number of threads, -1 for all cores.
+        Number of threads; -1 for one on each core.
     cache : bool, optional
-        Store orders and ranks on disk and map them into memory, so that they are computed only once. The default is
-        True if the features are also mapped from disk, as in the cache.
+        Whether to store the orders on disk, so that they are computed only once. By default they are stored if the
+        features of ``dataset`` are read from disk too, as those of a corpus in the cache.
 
     Returns
     -------
@@ -86,7 +86,7 @@ def feature_rankers(
     key |= {"lower_is_better": dataset.lower_is_better}
     stored = mapped.is_kept(dataset.features) if cache is None else cache
     scores = {name: partial(feature_scores, dataset, dataset.feature_names.index(name)) for name in names}
-    rankings = rankings_from_scores(dataset, scores, ties=ties, seed=seed, jobs=jobs, key=key if stored else None)
+    rankings = rankings_from_scores(dataset, scores, ties=ties, seed=seed, jobs=jobs, cache_key=key if stored else None)
     return replace(rankings, left_out=left_out)
 
 
@@ -109,7 +109,6 @@ def constant_features(dataset: Dataset) -> tuple[str, ...]:
 
 
 def _is_constant(values: NDArray[Any], query_ptr: IntVector) -> bool:
-    """Return whether all values of each query are equal; stop at the first block in which they are not."""
     first, queries = 0, 64
     while first < len(query_ptr) - 1:
         ptr = query_ptr[first : first + queries + 1]
@@ -122,10 +121,10 @@ def _is_constant(values: NDArray[Any], query_ptr: IntVector) -> bool:
 
 
 def column_means(dataset: Dataset) -> NDArray[np.float64]:
-    """Scale each feature to 0..1 within each query, and return the mean of the scaled feature over all documents.
+    """Return the mean of each feature over all documents, after its values were scaled to 0..1 within each query.
 
-    LETOR calls this scaling query-level normalisation; it does not change normalised corpora. A feature that is
-    constant within a query counts as 0 in that query. Missing values are set to 0 before scaling.
+    LETOR calls this scaling query-level normalisation. If a feature is constant within a query, its scaled value there
+    is 0. Missing values are set to 0 before scaling.
     """
     start, length = dataset.query_ptr[:-1], np.diff(dataset.query_ptr)
     means = np.empty(dataset.n_features)

@@ -1,17 +1,16 @@
-"""Quality of rankings by relevance grades, without clicks: NDCG, ERR, average precision, reciprocal rank, P and R.
+"""Measure how good rankings are by the relevance grades, without clicks: NDCG, ERR, MAP, MRR, precision and recall.
 
-A document is relevant if its grade is at least 1. A query without a relevant document has the value 0 and is included
-in the mean, as in trec_eval and in LETOR's tools (Yahoo's tools use 1/2 or 1). Such queries shrink all differences
-between rankers by the same factor. The documents that a run does not retrieve are measured too: they are ranked after
-all retrieved documents, in the order of the tie rule.
+A document is relevant if its grade is at least 1. If a query has no relevant document, its value is 0, and it counts in
+the mean, as in trec_eval and in LETOR's tools. Documents that a run does not retrieve are measured too: they are ranked
+after all retrieved documents, in the order of the tie rule.
 
-- NDCG@k: Jarvelin, Kekalainen, TOIS 2002, with the gain 2^grade - 1 of Burges et al. (ICML 2005):
-  DCG@k is the sum of (2^grade - 1) / log2(1 + rank) over the first k documents. NDCG@k is this DCG@k divided by the
-  DCG@k of the ideal order, which sorts all documents of the query by grade.
-- ERR@k: Chapelle, Metlzer, Zhang, Grinspan, CIKM 2009: a user reads from the top and stops at a document with
-  probability (2^grade - 1) / 2^highest; ERR is the expected value of 1 / rank of the document at which the user stops.
-  As in TREC's gdeval, ``highest`` is 4, or the corpus's highest grade if it is above 4.
-- MAP, MRR, P@k, R@k (recall): as in trec_eval.
+- NDCG@k compares a ranking with the ideal order, which sorts the documents of the query by grade. DCG@k is the sum of
+  (2^grade - 1) / log2(1 + rank) over the first k documents. NDCG@k is the DCG@k of the ranking divided by the DCG@k of
+  the ideal order (Jarvelin, Kekalainen, TOIS 2002; the gain 2^grade - 1 is from Burges et al., ICML 2005).
+- ERR@k is the expected value of 1 / rank, where rank is the rank at which a user stops. Users read from the top and
+  stop at a document with probability (2^grade - 1) / 2^highest. As in TREC's gdeval, ``highest`` is 4, or the highest
+  grade of the corpus if that is above 4 (Chapelle, Metlzer, Zhang, Grinspan, CIKM 2009).
+- MAP (mean average precision), MRR (mean reciprocal rank), P@k (precision) and R@k (recall) are as in trec_eval.
 """
 
 from __future__ import annotations
@@ -99,10 +98,10 @@ class Measure(NamedTuple):
 
 
 def measure_named(measure: str | object) -> Measure:
-    """Parse ``NDCG@10``, ``MAP``, ... in any case; MAP and MRR may have a cut-off, the others require it.
+    """Return the measure with a name such as ``NDCG@10`` or ``MAP``; only MAP and MRR may be without a cut-off.
 
-    Names of trec_eval and ir_measures are understood, and objects of ir_measures, whose ``nDCG@10`` has the grade as
-    gain.
+    The names that trec_eval and ir_measures use are understood, and so are the objects of ir_measures. The object
+    ``nDCG@10`` of ir_measures has the grade as gain, as in that library.
     """
     text = str(measure) if isinstance(measure, str) else re.sub(r"^nDCG(?=@|$)", _LINEAR, str(measure))
     plain = re.sub(r"(?i)^ndcg\(dcg='exp-log2'\)", "NDCG", re.sub(r"(_cut)?_(?=\d+$)", "@", text))
@@ -119,12 +118,12 @@ def measure_named(measure: str | object) -> Measure:
 
 
 def measure_by_query(rankings: Rankings, measure: str | object = "NDCG@10") -> FloatMatrix:
-    """Return a measure of each ranker on each query.
+    """Return the value of a measure for each ranker on each query.
 
     Parameters
     ----------
     rankings : Rankings
-        If the tie rule reorders ties in each comparison, the order stored in ``rankings`` is measured.
+        The orders to measure. Tie rules that order ties again in each comparison make no difference here.
     measure : str or a measure of ir_measures
         ``NDCG@k``, ``ERR@k``, ``MAP``, ``MRR``, ``P@k`` or ``R@k`` (recall), with a number for k.
 
@@ -150,7 +149,7 @@ def measure_by_query(rankings: Rankings, measure: str | object = "NDCG@10") -> F
 
 
 def measures_by_query(rankings: Rankings, measures: Sequence[Measure]) -> list[FloatMatrix]:
-    """Return for each measure the matrix that `measure_by_query` returns, computed in one pass over the orders."""
+    """Return one matrix for each measure, as `measure_by_query` does; the orders are read only once."""
     highest = max(_GDEVAL_HIGHEST, rankings.grades - 1)
     tables = [np.empty((len(rankings), rankings.n_queries)) for _ in measures]
     deepest = max(measure.k for measure in measures)
@@ -173,7 +172,7 @@ def evaluate_rankers(
     baseline: str | Sequence[str] = (),
     confidence: float = 0.95,
 ) -> pd.DataFrame:
-    """Measure each ranker by the relevance grades.
+    """Measure each ranker by the relevance grades, and compare it with the best ranker or with baselines.
 
     Parameters
     ----------
@@ -181,26 +180,24 @@ def evaluate_rankers(
     measures : sequence of str or of measures of ir_measures
         ``NDCG@k``, ``ERR@k``, ``MAP``, ``MRR``, ``P@k``, ``R@k``.
     baseline : str or sequence of str, optional
-        Rankers, chosen before their results were seen, with which the others are compared instead of with the best.
+        Rankers that you chose before you saw their results. By default each ranker is compared with the best one; if
+        there are baselines, it is compared with each baseline instead.
     confidence : float
         Confidence of the intervals, between 0.5 and 1.
 
     Returns
     -------
     DataFrame
-        One row for each measure and ranker; the best ranker is the first row of its measure. The columns are measure,
-        ranker, mean (over queries), low and high (Student's confidence interval of the mean; NaN for a single query),
-        difference (from the mean of the best ranker), p (NaN for the best ranker) and queries (number of queries).
+        One row for each measure and ranker, the best ranker of a measure first. The columns are measure, ranker, mean
+        (over queries), low and high (Student's confidence interval of the mean; NaN for a single query), difference
+        (of the mean from that of the best ranker), p (NaN for the best ranker) and queries (number of queries).
 
-        If all values of a ranker are equal, its interval allows for other values on unseen queries, up to the largest
-        share of queries that the confidence admits. p is the two-sided p-value of the paired differences from the best
-        ranker: the larger of the p-values of Student's test and of a test of random signs, for which differences are
-        rounded to some thousand steps. It is corrected by Holm's method for all K (K - 1) / 2 pairs of K rankers,
-        because the same queries determine the best ranker.
+        The column p has the p-value of the difference. It is the larger of two p-values, of Student's test for pairs
+        and of a test with random signs, and it is corrected by Holm's method for all K (K - 1) / 2 pairs of K rankers.
+        If a ranker has the same value on all queries, its interval still allows for other values on unseen queries.
 
-        With baselines, the table has one row for each measure, baseline and ranker; the column baseline follows
-        ranker. The difference is that from the baseline's mean, and p is corrected for the pairs with a baseline: K - 1
-        for one.
+        With baselines, there is one row for each measure, baseline and ranker, and a column baseline after ranker. The
+        column difference is the difference from the baseline, and p is corrected only for pairs with a baseline.
 
     Raises
     ------

@@ -1,4 +1,7 @@
-"""Trained models of LightGBM, XGBoost and ONNX, fitted or in files of their own formats, read by their libraries."""
+"""Get scores from models of LightGBM, XGBoost and ONNX: objects in memory, or files in the formats of these libraries.
+
+Each library reads its own files and makes the predictions. Pickles are refused, because they could run code.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ _CATEGORIES = "was trained on categories of a data frame, and features in text a
 
 
 def lightgbm_predict(label: str, booster: Any, dataset: Dataset) -> Predict:
-    """Return the predictions of a booster; ``label`` names it in messages."""
+    """Return a function that predicts scores with a LightGBM booster; ``label`` names the model in messages."""
     if booster.num_model_per_iteration() != 1:
         raise InputError(f"{label}: {_SEVERAL}")
     if booster.pandas_categorical:
@@ -34,10 +37,10 @@ def lightgbm_predict(label: str, booster: Any, dataset: Dataset) -> Predict:
 def xgboost_predict(
     label: str, booster: Any, dataset: Dataset, *, best: Any = None, missing: float | None = np.nan
 ) -> Predict:
-    """Return the predictions of a booster, as XGBoost makes them.
+    """Return a function that predicts scores with an XGBoost booster; ``label`` names the model in messages.
 
-    best: position of the best iteration, if the iterations after it are not used.
-    missing: the value that means a missing value, in addition to NaN; None: NaN alone.
+    best: position of the last iteration to use; all iterations by default.
+    missing: a value that stands for missing values, in addition to NaN.
     """
     import xgboost
 
@@ -105,7 +108,7 @@ def open_xgboost(dataset: Dataset, path: Path) -> list[Ranker]:
 
 
 def open_onnx(dataset: Dataset, path: Path) -> list[Ranker]:
-    """``onnx:FILE``: an ONNX model whose input is one matrix of features and whose first output is a score a row."""
+    """``onnx:FILE``: an ONNX model that takes one matrix of features and returns one score for each row."""
     content, onnxruntime = _content(path, "onnx"), _library("onnxruntime")
     try:
         session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
@@ -125,7 +128,6 @@ def open_onnx(dataset: Dataset, path: Path) -> list[Ranker]:
 
 
 def _content(path: Path, kind: str) -> bytes:
-    """Return the bytes of a model file; refuse pickles, which could run code."""
     if not path.is_file():
         raise InputError(f"{path}: there is no such {kind} model file")
     content = path.read_bytes()

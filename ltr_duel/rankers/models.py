@@ -1,6 +1,6 @@
 """Trained models as rankers: the score of a document is the model's prediction from its features.
 
-The library's predictions are used unchanged. Nothing is unpickled (see `ltr_duel.rankers.model_files`).
+The predictions of a library are used unchanged. For models in files, see `ltr_duel.rankers.model_files`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BLOCK = 2**16  # documents per call of a model
 
 
 class MatchWarning(UserWarning):
-    """A note on how the features of a model and of a corpus were matched."""
+    """A warning that the features of a model and of a corpus were matched by position, not by name."""
 
 
 def model_rankers(
@@ -38,12 +38,12 @@ def model_rankers(
     ----------
     dataset : Dataset
     models : mapping of str to estimator or callable
-        An object with a method ``predict`` (a fitted scikit-learn estimator, a LightGBM or XGBoost booster), or a
-        function. It receives features, shape (n, n_features), ``predict`` at most 65,536 documents per call, and
-        returns one score for each document; a higher score is better. Columns are matched by name if model and corpus
-        have names, else by position; a warning says so if only the model has names.
+        An object with a method ``predict``, such as a fitted scikit-learn estimator or a LightGBM or XGBoost booster,
+        or a function. It receives features, shape (n, n_features), and returns one score for each document; a higher
+        score is better. Columns are matched by name if model and corpus have names, otherwise by position. You get a
+        warning if only the model has names. ``predict`` receives at most 65,536 documents per call.
     ties, seed, jobs
-        As for `feature_rankers`.
+        The same parameters as in `feature_rankers`.
 
     Returns
     -------
@@ -96,7 +96,7 @@ def fitted_scores(name: str, model: Any, dataset: Dataset) -> NDArray[np.float64
 
 
 def predicted(model: str, predict: Predict, dataset: Dataset) -> NDArray[np.float64]:
-    """Return a model's predictions, computed in blocks to limit the memory that the library needs to copy features."""
+    """Return a model's prediction for each document. Blocks of documents limit the memory for copies of features."""
     scores = np.empty(dataset.n_docs)
     for start in range(0, dataset.n_docs, _BLOCK):
         rows = slice(start, min(start + _BLOCK, dataset.n_docs))
@@ -106,7 +106,7 @@ def predicted(model: str, predict: Predict, dataset: Dataset) -> NDArray[np.floa
 
 
 def checked_scores(model: str, predictions: Any, documents: int) -> NDArray[np.float64]:
-    """Return predictions as scores of shape (documents,); raise `InputError` unless each is a finite number."""
+    """Return predictions as scores of shape (documents,), after a check that each is a finite number."""
     scores = np.asarray(predictions)
     if scores.shape not in ((documents,), (documents, 1)) or scores.dtype.kind not in "fiu":
         needed = f"one number for each of the {documents:,} documents is needed"
@@ -118,10 +118,10 @@ def checked_scores(model: str, predictions: Any, documents: int) -> NDArray[np.f
 
 
 def model_columns(model: str, trained: int, names: Iterable[Any] | None, dataset: Dataset) -> list[int] | slice:
-    """Return the columns of the corpus that a model predicts from, in its order.
+    """Return the columns of the corpus from which a model predicts, in the model's order.
 
-    Columns are matched by name if the corpus has all names of the model (LightGBM writes blanks as underscores), else
-    by position, with a `MatchWarning` if only the model has names. Names such as f0, f1 or Column_0 only count.
+    If the corpus has all names of the model's features, columns are matched by name. Otherwise they are matched by
+    position, with a `MatchWarning` if only the model has names. Names such as f0 or Column_0 count as no names.
     """
     groups = (() if names is None else names, dataset.feature_names)
     wanted, own = ([re.sub(r"\s", "_", str(name)) for name in group] for group in groups)

@@ -1,9 +1,8 @@
-"""A corpus without features, made of relevance judgements (qrels) and pooled runs.
+"""Make a corpus from relevance judgements (qrels) and runs, without features.
 
-The documents of a query are its judged documents and the best documents of each run; the depth is the maximum number of
-documents taken from a run. A run can also be a column of a table of scores. Documents without a judgement or with a
-negative grade (spam) get grade 0; `Pool` counts them. Queries without a judgement, and queries for which no run
-retrieves a document, are left out.
+A query of this corpus has all its judged documents, and the best documents of each run up to a depth. This choice of
+documents is called pooling. Documents without a judgement, or with a negative grade (spam), get grade 0. A query is
+left out if it has no judgement, or if no run retrieves a document for it.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ _HIGHEST = 30  # the highest possible grade
 
 
 class Pool(NamedTuple):
-    """A pooled corpus, and its runs."""
+    """A corpus made from judgements and runs, together with the runs."""
 
     dataset: Dataset  # without features
     runs: dict[str, MatchedRun]  # for `run_rankers`
     unjudged: int  # number of documents without a judgement; their grade is 0
-    left_out: int  # number of queries without a judgement, or for which no run retrieves a document
-    depth: int  # maximum number of documents taken from a run for a query
+    left_out: int  # number of queries that have no judgement, or for which no run retrieves a document
+    depth: int  # largest number of documents that were taken from a run for a query
 
 
 def pool_runs(qrels: Any, runs: Mapping[str, Any], *, depth: int = 100, name: str = "") -> Pool:
@@ -42,14 +41,16 @@ def pool_runs(qrels: Any, runs: Mapping[str, Any], *, depth: int = 100, name: st
     Parameters
     ----------
     qrels : path, dict, DataFrame, or ir_datasets dataset
-        A TREC file ``<query> 0 <document> <grade>``, or a table with a header such as BEIR's ``query-id corpus-id
-        score``, plain, compressed or Parquet; a dictionary ``{query: {document: grade}}``; a frame with the columns
-        qid, docno and label (PyTerrier), or query_id, doc_id and relevance; or an object with a method ``qrels_iter``.
+        The relevance judgements. A file has lines ``<query> 0 <document> <grade>`` as in TREC, or is a table with a
+        header such as BEIR's ``query-id corpus-id score``; it may be compressed or Parquet. A dictionary is
+        ``{query: {document: grade}}``. A data frame has the columns qid, docno and label, or query_id, doc_id and
+        relevance.
     runs : mapping of str to path, dict, DataFrame or iterable
-        The run of each ranker: a TREC run file, plain or compressed; a dictionary ``{query: {document: score}}``; a
-        frame with the columns qid, docno and score, or query_id, doc_id and score; or records with these attributes.
+        The name and the run of each ranker. A file has the lines of a TREC run and may be compressed. A dictionary is
+        ``{query: {document: score}}``. A data frame has the columns qid, docno and score, or query_id, doc_id and
+        score. An iterable has records with these attributes.
     depth : int
-        Maximum number of documents taken from each run for each query.
+        The largest number of documents that are taken from a run for a query.
     name : str
         Name of the corpus in plots and reports.
 
@@ -114,10 +115,10 @@ def pool_runs(qrels: Any, runs: Mapping[str, Any], *, depth: int = 100, name: st
 
 
 def pool_named(path: str, words: Iterable[str], *, folder: str | Path = "", reading: bool = False) -> Pool | None:
-    """Pool the judgements of a path ``qrels:FILE`` with the runs that ``words`` name; return None for other paths.
+    """Return the pool of a path ``qrels:FILE`` and the runs that ``words`` name; None if the path has another form.
 
-    folder: base of relative paths.
-    reading: whether the user gave options for reading feature files, which is an error with ``qrels:FILE``.
+    folder: the folder to which relative paths refer.
+    reading: whether the user gave options for feature files. These options are refused.
     """
     kind, _, file = path.partition(":")
     if kind != "qrels":
@@ -141,14 +142,14 @@ def pool_named(path: str, words: Iterable[str], *, folder: str | Path = "", read
 
 
 def _best(rows: Rows, depth: int) -> pd.DataFrame:
-    """Return the first documents of each query, by descending score and then by id."""
+    """Return the best documents of each query, at most ``depth``; documents with equal scores are ordered by id."""
     run = pd.DataFrame({"query": rows.query, "document": rows.document, "score": rows.value})
     best = run.sort_values(["score", "document"], ascending=[False, True]).groupby("query").head(depth)
     return best[["query", "document"]]
 
 
 def _digest(run: Any, rows: Rows) -> str:
-    """Return the digest of a run: of its file, or of its rows."""
+    """Return the digest of the file of a run, or of its rows if it has no file."""
     if isinstance(run, str | Path):
         return digest.sha256_file(Path(run))
     text = "".join(f"{query}\x1f{document}\x1f{score}\n" for query, document, score in zip(*rows[2:], strict=True))

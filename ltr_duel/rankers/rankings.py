@@ -1,6 +1,8 @@
-"""The rankings that a set of rankers gives to a corpus: the order of the documents of each query, and its inverse.
+"""`Rankings`: how each of several rankers orders the documents of each query of a corpus.
 
-features, query 7            order (best first)      rank (of each document, 1 = best)
+An order lists the documents, best first. The ranks are its inverse: the rank of each document, from 1. For example:
+
+features of one query        order (best first)      rank (of each document, 1 = best)
 doc 0  1  2  3               ranker a   2 0 3 1      ranker a   2 4 1 3
 BM25   3  1  9  2            ranker b   ...          ranker b   ...
 """
@@ -31,31 +33,33 @@ from ltr_duel.core import (
 
 @dataclass(frozen=True, eq=False)
 class Rankings:
-    """The orders of K rankers on all queries of a corpus. Columns ``query_ptr[q]:query_ptr[q + 1]`` belong to query q.
+    """The orders that K rankers give to the documents of each query. Query q has columns query_ptr[q]:query_ptr[q + 1].
 
     Parameters
     ----------
     names : tuple of str
         Names of the rankers, all different.
     order : ndarray of int16, shape (K, n_docs)
-        Positions within the query (0-based), best document first.
+        The documents of each query as positions within the query, from 0, the best document first.
     rank : ndarray of int16, shape (K, n_docs)
-        Rank of each document within its query, 1 = best; the inverse of ``order``.
+        The rank of each document within its query, 1 for the best document.
     relevance : ndarray of int16, shape (n_docs,)
+        The grade of each document.
     query_ptr : ndarray of int64, shape (n_queries + 1,)
+        The first column of each query; the last entry is the number of documents.
     grades : int
+        Number of relevance grades, 0 included.
     provenance : dict
-        Corpus, its digest, tie rule and seed, as JSON.
+        The corpus and its digest, the tie rule and its seed, as values that JSON can store.
     tied : ndarray of uint8, shape (K, n_docs), or empty
-        1 where the document at this position of the order ties with the document above it, for tie rules that order
-        ties again in each comparison.
+        1 if the document at a position of the order has the same score as the document above it. Only the tie rules
+        that order ties again in each comparison need this array; for other rules it is empty.
     tied_documents : ndarray of int64, shape (K,), or empty
-        Number of documents that the tie rule orders; empty if the scores are not known.
+        For each ranker, the number of documents that the tie rule orders; empty if the scores are not known.
     left_out : tuple of str
-        Features that are no rankers because they are constant within every query.
+        Features that have no ranker, because they are constant within every query.
     query_ids : ndarray of str, shape (n_queries,), or None
     doc_ids : ndarray of str, shape (n_docs,), or None
-        Ids of the corpus, if it has any.
 
     Raises
     ------
@@ -145,7 +149,6 @@ class Rankings:
 
 
 def _rows(array: NDArray[Any], picks: list[int]) -> NDArray[Any]:
-    """Return a copy of some rows."""
     rows = mapped.new_array((len(picks), array.shape[1]), array.dtype)
     for row, pick in zip(rows, picks, strict=True):
         row[:] = array[pick]
@@ -155,13 +158,13 @@ def _rows(array: NDArray[Any], picks: list[int]) -> NDArray[Any]:
 
 
 def require_rankings(rankings: object) -> None:
-    """Raise `InputError` unless ``rankings`` are `Rankings`."""
+    """Raise `InputError` if ``rankings`` is not a `Rankings`."""
     if not isinstance(rankings, Rankings):
         raise InputError(f"rankings must be Rankings, as returned by feature_rankers, not {errors.shown(rankings)}")
 
 
 def inverse(order: NDArray[np.int16], query_ptr: IntVector) -> NDArray[np.int16]:
-    """Return the ranks of documents for one ranker's order."""
+    """Return the rank of each document, given the order of one ranker."""
     starts = np.repeat(query_ptr[:-1], np.diff(query_ptr))
     rank = np.empty_like(order)
     rank[starts + order] = np.arange(len(order)) - starts + 1

@@ -1,7 +1,7 @@
-"""Judgements, runs and tables of scores as rows, from TREC files, tables, data frames, dictionaries and records.
+"""Read judgements, runs and tables of scores: from TREC files, other tables, data frames, dictionaries and records.
 
-The usual names of the columns of other tools are understood. Ids keep their text (007, NA, blanks); whole numbers that
-pandas made floats lose their ``.0``.
+Columns may have the names that other tools use. Ids are kept as text, so that 007 and NA stay as they are. If pandas
+has converted whole numbers to floats, the ``.0`` at the end of the ids is removed.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _TREC = {"grade": "<query> 0 <document> <grade>", "score": "<query> Q0 <document
 
 
 class Rows(NamedTuple):
-    """Documents of queries, each once, with a grade or a score."""
+    """Pairs of a query and a document, each with a grade or a score; no pair appears twice."""
 
-    source: str  # for messages, before the number: "run.trec:" or "qrels, row "
-    numbers: Sequence[int]  # (n,) of lines or rows
+    source: str  # the beginning of a position in messages: "run.trec:" or "qrels, row "
+    numbers: Sequence[int]  # (n,) number of the line or row from which each pair was read
     query: NDArray[np.str_]  # (n,)
     document: NDArray[np.str_]  # (n,)
     value: FloatVector  # (n,) finite
@@ -42,7 +42,7 @@ class Rows(NamedTuple):
 
 
 def judgement_rows(qrels: Any) -> Rows:
-    """Return judgements: of a TREC file, a table with a header, a data frame, a dictionary or records."""
+    """Read judgements from a TREC file, a table with a header, a data frame, a dictionary or records."""
     if not isinstance(qrels, str | Path):
         return _object_rows("qrels", qrels.qrels_iter() if hasattr(qrels, "qrels_iter") else qrels, "grade")
     path = Path(qrels)
@@ -56,7 +56,7 @@ def judgement_rows(qrels: Any) -> Rows:
 
 
 def run_rows(label: str, run: Any) -> Rows:
-    """Return a run: of a TREC file, a data frame, a dictionary or records."""
+    """Read a run from a TREC file, a data frame, a dictionary or records."""
     if not isinstance(run, str | Path):
         return _object_rows(f"run '{label}'", run, "score")
     path = Path(run)
@@ -74,7 +74,7 @@ def run_rows(label: str, run: Any) -> Rows:
 
 
 def score_rows(path: Path) -> dict[str, Rows]:
-    """Return a run for each column of a table of scores; a document with an empty cell is not retrieved."""
+    """Read a table of scores, and return one run for each column; a document with an empty cell is not retrieved."""
     table = _table(path)
     columns = list(map(str, table))
     keys = [column_of(role, columns) for role in ("query", "document")]
@@ -85,7 +85,7 @@ def score_rows(path: Path) -> dict[str, Rows]:
 
 
 def document_index(dataset: Dataset) -> pd.MultiIndex:
-    """Return the pairs of query and document of a corpus, in its order."""
+    """Return the query id and the document id of each row of a corpus."""
     if dataset.doc_ids is None:
         raise InputError(
             f"{dataset.name}: its documents have no ids, so run files cannot be matched; in feature text, the end of"
@@ -99,7 +99,6 @@ def document_index(dataset: Dataset) -> pd.MultiIndex:
 
 
 def _trec_rows(path: Path, kind: str) -> Rows:
-    """Read a TREC file of judgements or a run; only ASCII blanks separate words."""
     form, rows = _TREC[kind], []
     with files.reading(path, "a TREC file") as raw:
         for number, line in enumerate(texts.unpacked(path, raw), 1):
@@ -138,7 +137,7 @@ def _frame_rows(source: str, frame: pd.DataFrame, kind: str) -> Rows:
 
 
 def _keys(source: str, names: list[str], kind: str) -> list[str]:
-    """Return the names of the columns of query, document and value."""
+    """Return the names of three columns: the query, the document, and the grade or score."""
     try:
         query = "qid" if "qid" in names else column_of("query", names, needed=True)  # PyTerrier's query is its text
         label = column_of("label", names) if kind == "grade" else ""
@@ -151,7 +150,7 @@ def _keys(source: str, names: list[str], kind: str) -> list[str]:
 
 
 def _rows(source: str, kind: str, numbers: Any, queries: Any, documents: Any, values: Any) -> Rows:
-    """Return rows; raise `InputError` for a missing id, a pair that appears twice, and a value that is not finite."""
+    """Return checked rows: each id is present, each value is finite, and no pair appears twice."""
     query, document = (np.array(list(map(_id_text, cells)), np.str_) for cells in (queries, documents))
     rows = Rows(source, numbers, query, document, np.array(list(map(_number, values)), np.float64))
     for row in np.flatnonzero((rows.query == "") | (rows.document == "")):

@@ -1,8 +1,8 @@
-"""Runs: the documents that a retrieval system returned for each query, with scores, matched to a corpus.
+"""Runs as rankers. A run lists the documents that a retrieval system returned for each query, with their scores.
 
-Documents are matched by query id and document id. As in trec_eval, only the score determines the order (highest first);
-the rank is ignored. Retrieved documents that are not in the corpus are counted and left out. Documents that a run does
-not retrieve are ranked after all retrieved documents, in the order of the tie rule.
+The documents of a run are matched to the documents of a corpus by query id and document id. As in trec_eval, the score
+alone determines the order, the highest first; the ranks in the file are ignored. Documents that are not in the corpus
+are left out. Documents of the corpus that the run does not contain are ranked last, in the order of the tie rule.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from ltr_duel.rankers.ties import TieRule
 class MatchedRun(NamedTuple):
     """A run, matched to a corpus."""
 
-    scores: FloatVector  # (n_docs,); NaN for documents that the run does not retrieve
-    facts: dict[str, Any]  # sha256, and numbers of retrieved documents, unknown queries and unknown documents
+    scores: FloatVector  # (n_docs,); NaN for documents that the run does not contain
+    facts: dict[str, Any]  # sha256 of the run; numbers of retrieved documents, unknown queries and unknown documents
 
 
 def match_run(sha256: str, rows: Rows, documents: pd.MultiIndex) -> MatchedRun:
@@ -53,15 +53,15 @@ def run_rankers(
     ----------
     dataset : Dataset
     runs : mapping of str to MatchedRun
-        ``Pool.runs``, the result of `pool_runs`; the keys are the names of the rankers. For run files and any other
-        corpus, see `rankers_named`.
+        The attribute ``runs`` of a pool from `pool_runs`; its keys become the names of the rankers. For run files and a
+        corpus that is not a pool, use `rankers_named`.
     ties, seed, jobs
-        As for `feature_rankers`.
+        The same parameters as in `feature_rankers`.
 
     Returns
     -------
     Rankings
-        The provenance contains the number of unknown queries and documents of each run.
+        The provenance contains, for each run, the numbers of queries and documents that the corpus does not have.
 
     Raises
     ------

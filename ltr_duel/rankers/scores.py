@@ -1,4 +1,4 @@
-"""Compute rankings from scores: order the documents of each query by score, highest first, and ties by a rule."""
+"""Make rankings from scores: the highest score comes first, and a tie rule orders documents with equal scores."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from ltr_duel.core import (
 )
 from ltr_duel.data import Dataset, cached_arrays
 from ltr_duel.rankers.rankings import Rankings
-from ltr_duel.rankers.sorting import Ranked, Scored, blocks_of, rank_documents
-from ltr_duel.rankers.ties import REDRAWING, TIE_NUMBERS, TIE_RULES, TieRule, document_keys, salt_of
+from ltr_duel.rankers.sorting import Ranked, Scored, blocks_of, document_keys, rank_documents, salt_of
+from ltr_duel.rankers.ties import REDRAWING, TIE_NUMBERS, TIE_RULES, TieRule
 
-Arrays = dict[str, NDArray[Any]]  # orders, ranks, tied_documents; also ties, if each comparison orders them again
+Arrays = dict[str, NDArray[Any]]  # orders, ranks, tied_documents, and ties for rules that order ties again
 
 
 class Ranker(NamedTuple):
-    """One ranker of a source: its name, scores and description."""
+    """One ranker: its name, a function that returns its scores, and its description."""
 
     name: str
-    scores: Callable[[], NDArray[np.floating[Any]]]  # (n_docs,), a higher score is better; NaN: it does not retrieve
-    origin: dict[str, Any]  # provenance: kind, file, SHA-256, number of unknown documents
+    scores: Callable[[], NDArray[np.floating[Any]]]  # (n_docs,), a higher score is better; NaN: not retrieved
+    origin: dict[str, Any]  # for the provenance: kind, file, SHA-256, number of unknown documents
 
 
 def coverage(scores: NDArray[Any], dataset: Dataset) -> dict[str, Any]:
-    """Return the numbers of documents and queries that a ranker retrieves, and whether its scores order nothing."""
+    """Return how many documents and queries a ranker retrieves, and whether its scores are equal within each query."""
     starts = dataset.query_ptr[:-1]
     scores = np.where(scores > -np.inf, scores, np.nan)
     counts = np.add.reduceat(~np.isnan(scores), starts, dtype=np.int64)
@@ -53,7 +53,7 @@ def rankings_from_scores(
     ties: TieRule = "fixed_random",
     seed: int = 0,
     jobs: int = -1,
-    key: Mapping[str, object] | None = None,
+    cache_key: Mapping[str, object] | None = None,
 ) -> Rankings:
     """Rank the documents of each query by the scores of each ranker.
 
@@ -61,13 +61,13 @@ def rankings_from_scores(
     ----------
     dataset : Dataset
     scores : mapping or DataFrame
-        The scores of each ranker by its name, shape (n_docs,), or a function that returns them. NaN or minus infinity
-        means that the ranker does not retrieve the document. Such documents are ranked after all retrieved documents,
-        in the order of the tie rule. If no document of a query is retrieved, the tie rule orders all of them.
+        For each ranker, its name and its scores, shape (n_docs,), or a function that returns the scores. If the score
+        of a document is NaN or minus infinity, the ranker does not retrieve the document. Such documents are ranked
+        after all retrieved documents, in the order of the tie rule.
     ties, seed, jobs
-        As for `feature_rankers`.
-    key : mapping, optional
-        All facts that determine the scores; then orders and ranks are kept in the cache.
+        The same parameters as in `feature_rankers`.
+    cache_key : mapping, optional
+        All facts that determine the scores. If they are given, the orders are stored in the cache under this key.
 
     Returns
     -------
@@ -118,7 +118,7 @@ def rankings_from_scores(
     if ties in REDRAWING:
         kinds["ties"] = np.uint8, shape
     kinds["tied_documents"] = np.int64, shape[:1]
-    arrays = cached_arrays(key, kinds, compute)
+    arrays = cached_arrays(cache_key, kinds, compute)
     origin = {"corpus": dataset.name, "corpus_sha256": dataset.sha256, "ties": ties, "tie_seed": seed}
     return Rankings(
         names,
@@ -136,7 +136,6 @@ def rankings_from_scores(
 
 
 def _bits(name: str, values: Any, dataset: Dataset) -> IntVector:
-    """Convert the scores to doubles, which represent each float32 exactly, and return the bits of the doubles."""
     scores = np.asarray(values)
     if scores.shape != (dataset.n_docs,) or scores.dtype.kind not in "fiu":
         needed = f"one number for each of the {dataset.n_docs:,} documents is needed"

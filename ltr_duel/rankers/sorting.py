@@ -1,23 +1,25 @@
-"""Sort the documents of each query by descending score, one column of scores at a time.
+"""Sort the documents of each query by the scores of a ranker, highest score first.
 
-Each score is converted to a whole number that increases as the score decreases. Three parts are packed into one 64-bit
-number: the upper 35 bits of the converted score (which represent a float32 exactly), 14 bits of the hash by which the
-tie rule orders documents, and the document's position in the query. Sorting these numbers sorts the documents, except
-where several scores agree in 35 bits. The documents with these scores form a run, which is then sorted by complete
-scores and hashes. Queries of similar length are sorted together, because numpy sorts the rows of a matrix with vector
-instructions.
+For speed, each document becomes one 64-bit number, and numpy sorts these numbers. A number has three parts:
+
+- the upper 35 bits of a key that increases as the score decreases (enough to represent a float32 exactly),
+- 14 bits of the hash by which the tie rule orders documents with equal scores,
+- the position of the document in its query.
+
+Documents whose scores agree in all 35 bits are next to each other after this sort. Such a group is called a run. A
+second sort orders each run by the complete scores and hashes.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import IntMatrix, IntVector, MarkVector, SmallIntVector, kernel
-from ltr_duel.rankers.ties import mix
+from ltr_duel.core import IntMatrix, IntVector, MarkVector, SmallIntVector, interpreted, kernel
 
 LongVector = NDArray[np.uint64]
 
@@ -27,7 +29,34 @@ _POSITION = 2**_PLACES - 1
 _SHARED = 29  # bits of a hash and a position together
 _LOWER = 2**_SHARED - 1
 _MOST = 2**63 - 1
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _INFINITY = 0x7FF << 52  # the bits of an infinite double
+
+
+def document_keys(query_ids: NDArray[np.str_], query_ptr: IntVector) -> NDArray[np.uint64]:
+    """Return a 64-bit hash of each document, computed from its query id and its position in the query."""
+    sizes = np.diff(query_ptr)
+    queries = np.array([_digest(str(query)) for query in query_ids], dtype=np.uint64)
+    place = np.arange(query_ptr[-1], dtype=np.uint64) - np.repeat(query_ptr[:-1], sizes).astype(np.uint64)
+    mix_all: Any = interpreted(mix)  # the uncompiled function accepts arrays, too
+    return np.asarray(mix_all((np.repeat(queries, sizes) + place * _GOLDEN).astype(np.uint64)))
+
+
+def salt_of(seed: int, ranker: str) -> np.uint64:
+    """Return the number that makes hashes differ between rankers: ties are ordered by ``mix(document ^ salt)``."""
+    return np.uint64(_digest(f"{seed}\x1f{ranker}"))
+
+
+def _digest(text: str) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+@kernel
+def mix(key: np.uint64) -> np.uint64:
+    """Scramble the bits of a number; different numbers give different results (the finaliser of splitmix64)."""
+    key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return key ^ (key >> np.uint64(31))
 
 
 class Scored(NamedTuple):
@@ -49,7 +78,7 @@ class Ranked(NamedTuple):
 
 
 def blocks_of(query_ptr: IntVector) -> Iterator[IntVector]:
-    """Yield the queries of each block that is sorted in one call; their lengths differ by at most an eighth."""
+    """Yield blocks of queries of similar length, because numpy sorts the rows of a matrix faster than single rows."""
     sizes = np.diff(query_ptr)
     queries = np.argsort(sizes, kind="stable")
     rising, first = sizes[queries], 0
@@ -74,7 +103,7 @@ def rank_documents(scored: Scored, blocks: list[IntVector], ranked: Ranked) -> i
 
 @kernel
 def number_documents(scored: Scored, queries: IntVector, numbers: IntMatrix) -> None:
-    """Write one row of numbers for each query, padded with the largest number."""
+    """Write one row of numbers to sort for each query; short rows end with copies of the largest number."""
     for row in range(queries.shape[0]):
         start = scored.query_ptr[queries[row]]
         size = scored.query_ptr[queries[row] + 1] - start
@@ -127,7 +156,7 @@ def place_documents(scored: Scored, queries: IntVector, numbers: IntMatrix, rank
 
 @kernel
 def order_run(scored: Scored, start: int, run: IntVector) -> None:
-    """Order a run, whose scores agree in their upper 35 bits, by complete scores and hashes (Shellsort)."""
+    """Sort a run, a group of documents whose scores agree in 35 bits, by complete scores and hashes (Shellsort)."""
     size, gap = run.shape[0], 1
     first = falling_key(scored.bits[start + (run[0] & _POSITION)])
     for k in range(1, size):

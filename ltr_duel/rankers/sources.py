@@ -1,4 +1,4 @@
-"""Rankers named by words: features, run files, tables of scores, models.
+"""Rankers that a user names by words: features, run files, tables of scores, models.
 
     features    features:1,5,23    run:bm25.trec.gz    lightgbm:model.txt    scores:scores.parquet    mine=run:a.trec
 
@@ -76,24 +76,23 @@ def rankers_named(
     ----------
     dataset : Dataset
     words : sequence of str
-        For example ``["features:1,5", "run:bm25.trec.gz", "mine=lightgbm:model.txt"]``. A word that is the name of a
-        feature, or several names separated by commas, is short for ``features:...``; an empty sequence means all
-        features.
+        For example ``["features:1,5", "run:bm25.trec.gz", "mine=lightgbm:model.txt"]``. For features, ``"1,5"`` is
+        short for ``"features:1,5"``. If the sequence is empty, all features are used.
     folder : path
-        Base of relative paths in words; the working directory by default.
+        The folder to which relative paths in words refer; the working directory by default.
     ties : str
-        See `ltr_duel.rankers.ties`.
+        The rule that orders documents with equal scores (see `ltr_duel.rankers.ties`).
     seed : int
-        Seed of the tie rule.
+        The seed of the tie rule.
     drop_constant : bool
-        Leave out features that are constant within every query, unless a word names them; see `feature_rankers`.
+        Whether to leave out features that are constant within every query. Features that a word names are always used.
     jobs : int
-        Number of threads, -1 for all cores.
+        Number of threads; -1 for one on each core.
 
     Returns
     -------
     Rankings
-        ``provenance["rankers"]`` contains the origin of each ranker but plain features, with the digest of its file.
+        ``provenance["rankers"]`` has the kind, the file and the digest of each ranker that is not a plain feature.
 
     Raises
     ------
@@ -151,7 +150,7 @@ def rankers_named(
 
 
 def _parsed(dataset: Dataset, word: str) -> tuple[str, str, str]:
-    """Split a word into a name, a kind and the part after the colon."""
+    """Split a word into the name before ``=`` (or ``""``), the kind, and the part after the colon."""
     text = word.strip()
     if not text:
         raise InputError("an empty word names no ranker; without any word, all features are used")
@@ -174,7 +173,7 @@ def _parsed(dataset: Dataset, word: str) -> tuple[str, str, str]:
 
 
 def _features(dataset: Dataset, text: str) -> list[str]:
-    """Return the names of the features that ``text`` lists by name or number; all features if it is empty."""
+    """Return the names of the features that ``text`` lists by name or number; an empty text means all features."""
     names = dataset.feature_names
     if not text or text in names:
         return [text] if text else list(names)

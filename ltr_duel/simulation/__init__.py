@@ -1,6 +1,6 @@
-"""Simulate a policy against an oracle for T steps; compute regret from pulls.
+"""Simulate policies: run them against a source of outcomes (an "oracle"), and compute their regret.
 
-No module of this folder reads files or draws figures.
+No module of this package reads files or draws figures.
 """
 
 import lazy_loader

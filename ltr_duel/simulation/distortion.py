@@ -1,10 +1,10 @@
 """Distortion: whether comparing many rankers at once changes which ranker wins.
 
-If many rankers share a multileaved list, which is short, some rankers contribute no document. A ranker may therefore
-beat a rival in a large set, although it loses to this rival in pairwise comparisons. As in the multi-dueling paper, the
-sets of rankers are random sets that have a Condorcet winner by pairwise comparisons. Each set is multileaved many
-times. The distortion is the share of the other rankers of a set that beat this winner in the multileavings. If there is
-no distortion, the share is zero after enough multileavings; rankers of nearly the same quality add noise.
+If many rankers share one short list, some of them contribute no document. A ranker may therefore beat a rival in a
+large set, although it loses to this rival if the two are compared alone. To measure this, random sets of rankers are
+drawn that have a true winner: a ranker that beats each other ranker of the set in comparisons of two. Each set is then
+multileaved many times. The distortion is the share of the other rankers that beat the true winner in these lists.
+Without distortion it would be zero after enough lists, apart from noise between rankers of nearly the same quality.
 
 Brost, Seldin, Cox, Lioma. Multi-Dueling Bandits and Their Application to Online Ranker Evaluation. CIKM 2016
 (arXiv 1608.06253), Section 4.2.6 and Table 3.
@@ -54,47 +54,46 @@ def measure_distortion(
     seed: int = 0,
     jobs: int = -1,
 ) -> pd.DataFrame:
-    """Multileave random sets of rankers that have a Condorcet winner, and count the rankers that beat this winner.
+    """Multileave random sets of rankers that have a true winner, and count the rankers that beat this winner.
 
-    The winner is determined by a preference matrix, which is estimated by probabilistic interleave with the click model
-    and the queries of the multileavings. All methods compare the same sets. Each row of the result has separate random
-    streams, so it depends neither on the number of workers nor on the other rows.
+    The true winner of a set is its Condorcet winner by a preference matrix, which is estimated first, by probabilistic
+    interleave with the same click model and queries. All methods compare the same sets.
 
     Parameters
     ----------
     rankings : Rankings
     clicks : sequence of str or ClickModel
+        The simulated users. Each click model gets its own matrix and sets.
     methods : sequence of str
         Multileaving methods, with or without parameters; by default all.
     sizes : sequence of int
-        Numbers of rankers in a set, each at least 2.
+        The numbers of rankers in a set, each at least 2.
     multileavings : int
-        Number of multileavings of each set.
+        How often each set is multileaved.
     repetitions : int
-        Number of sets of each size.
+        The number of sets of each size.
     comparisons : int
-        Number of comparisons of each pair, for the preference matrix.
+        The number of comparisons of each pair, for the preference matrix.
     variance_reduction : {"none", "auto"}
         Whether the matrix is estimated with fewer lists for the same error, see `estimate_preferences`.
     top : int
-        Number of documents shown.
+        The number of documents that a list shows.
     seed : int
     jobs : int
-        Number of threads; -1 for all cores.
+        The number of threads; -1 for all cores. The result does not depend on it.
 
     Returns
     -------
     DataFrame
-        One row for each method, click model, size and repetition: ``method``, ``clicks``, ``rankers``, ``repetition``,
-        ``winner``; ``percent``, the share of the other rankers that won more multileavings against the winner than
-        they lost, where a coin decides each tie; and ``percent_clear``, the share of those whose wins exceed their
-        losses by more than two standard errors of fair coins, as one ranker in 44 does by noise alone. If no set of
-        that size has a Condorcet winner, ``winner`` is empty and the shares are NaN.
+        One row for each method, click model, size and repetition. Columns: ``method``, ``clicks``, ``rankers`` (the
+        size), ``repetition`` and ``winner``; ``percent``, the percentage of the other rankers that beat the winner more
+        often than they lost to it; and ``percent_clear``, the percentage that did so by more than two standard errors
+        of fair coins. If no set of this size has a winner, ``winner`` is empty and the percentages are NaN.
 
     Raises
     ------
     InputError
-        If a name is unknown, if a method compares pairs only, or if a size is outside 2..K.
+        If a name is unknown, if a method only compares pairs, or if a size is below 2 or above the number of rankers.
 
     Examples
     --------
@@ -130,7 +129,6 @@ def measure_distortion(
                 cells += [(method, comparer, size, repetition, picks) for repetition, picks in enumerate(sets)]
 
     def measured(cell: tuple[str, Comparer, int, int, IntVector]) -> tuple[Any, ...]:
-        """Multileave one set, and return a row of the table."""
         method, comparer, size, repetition, picks = cell
         key = (method, comparer.clicks.name, size, repetition)
         if not picks.size:
@@ -139,7 +137,7 @@ def measure_distortion(
         run = multileave_often if comparer.compiled else interpreted(multileave_often)
         lead, won = np.zeros(size, np.int64), np.zeros((size, size), np.int8)
         run(comparer.open(), picks, multileavings, won, lead, streams)
-        deficit = -lead[1:] / np.sqrt(multileavings)  # of the winner, in standard errors
+        deficit = -lead[1:] / np.sqrt(multileavings)  # how far the winner is behind each ranker, in standard errors
         return (*key, rankings.names[picks[0]], 100 * float((deficit > 0).mean()), 100 * float((deficit > 2).mean()))
 
     rows = parallel.run_tasks(measured, cells, total=len(cells), jobs=jobs, label="distortion", unit="set")
@@ -150,11 +148,10 @@ def measure_distortion(
 
 
 def distortion_table(frame: pd.DataFrame) -> pd.DataFrame:
-    """Average a table of `measure_distortion` over repetitions: a row for each method, click model and size.
+    """Average a table of `measure_distortion` over the repetitions; return a row for each method, click model and size.
 
-    Further columns: the means of ``percent`` and ``percent_clear``; ``standard_error``, the standard error of
-    the mean of ``percent`` (NaN for a single repetition); and ``repetitions``, the number of repetitions that have a
-    winner.
+    Further columns: ``percent`` and ``percent_clear``, the means; ``standard_error``, the standard error of the mean of
+    ``percent``; and ``repetitions``, the number of repetitions that have a winner.
     """
     cells = frame.groupby(KEYS, sort=False)
     repetitions = cells["percent"].count()
@@ -172,7 +169,7 @@ def distortion_table(frame: pd.DataFrame) -> pd.DataFrame:
 def multileave_often(
     comparison: Comparison, slate: IntVector, times: int, won: SignMatrix, lead: IntVector, streams: Streams
 ) -> None:
-    """Multileave a set ``times`` times; ``lead[j]`` is the first ranker's wins minus its losses against ranker j."""
+    """Multileave a set ``times`` times; add to ``lead[j]`` the wins minus the losses of the first ranker against j."""
     size, n_queries = slate.shape[0], comparison.lists.query_ptr.shape[0] - 1
     for _ in range(times):
         query = random_below(n_queries, streams.queries)

@@ -1,7 +1,7 @@
-"""How many comparisons a policy needs until it stops, and how often it then names the wrong arm.
+"""Measure how many comparisons a policy needs until it stops, and how often it then names the wrong arm.
 
-A policy that stops plays its answer in all further steps, so the loop skips them: the number of decisions of a run is
-the stopping time plus one.
+A policy that has stopped would play its answer in all further steps. The loop skips these steps and counts them as a
+single decision, so the stopping time of a run is its number of decisions minus one.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ def identify(
     policies : str, Policy, or sequence of them
         Policies with a stopping rule, for example ``["dkwt:delta=0.05", "savage:delta=0.05"]``.
     limit : int
-        Runs end after this number of steps, stopped or not; also the horizon T of policies that need one.
+        The number of steps after which a run ends even if the policy has not stopped. Policies that need a horizon get
+        this number.
     repetitions, seed, jobs
         As for `simulate`.
     preferences : PreferenceMatrix, optional
@@ -47,14 +48,14 @@ def identify(
     Returns
     -------
     DataFrame
-        One row for each run, with the columns policy; repetition; stopped_at (number of comparisons until the policy
-        stopped, infinite if it did not); recommended; wrong (whether the policy stopped with another arm than the
-        Condorcet winner, 0 or 1).
+        One row for each run. Columns: policy and repetition; stopped_at, the number of comparisons until the policy
+        stopped, or infinity; recommended, the arm that it names; and wrong, which is 1 if the policy stopped with an
+        arm that is not the Condorcet winner, else 0.
 
     Raises
     ------
     InputError
-        If a policy has no stopping rule, if there is no Condorcet winner, or as for `simulate`.
+        If a policy has no stopping rule, if there is no Condorcet winner, or for the reasons given in `simulate`.
 
     Examples
     --------
@@ -82,7 +83,7 @@ def identify(
 
 
 def identification_table(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each policy.
+    """Summarise the runs of `identify`: one row for each policy.
 
     Parameters
     ----------
@@ -92,8 +93,8 @@ def identification_table(runs: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns: policy; runs; stopped (share of runs that stopped); q25, median and q75 of the stopping times (infinite
-        for runs that did not stop); wrong (share of runs that stopped with a wrong answer).
+        Columns: policy; runs, their number; stopped, the share of runs that stopped; q25, median and q75, quartiles of
+        the stopping times; and wrong, the share of runs that stopped with a wrong answer.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Sources of the outcomes of a simulation: a matrix in this module, simulated users in `simulated_users`.
+"""Sources of the outcomes of a simulation: their common interface, and the source that samples from a matrix.
 
-For each run, a simulation opens a new oracle (`ltr_duel.bandits.oracle`) from its `OracleSource`, because threads must
-not share scratch memory.
+A simulation opens a new oracle from its source for each run, because runs on different threads must not share scratch
+memory. Simulated users are in `ltr_duel.simulation.simulated_users`.
 """
 
 from __future__ import annotations
@@ -12,34 +12,34 @@ from ltr_duel.bandits import MatrixOracle
 from ltr_duel.core import InputError, IntVector, arguments, as_writable, errors
 from ltr_duel.preferences import PreferenceMatrix
 
-INDEPENDENT_COINS: Final = "independent_coins"  # value of ``sets`` that lets policies compare sets on a matrix
+INDEPENDENT_COINS: Final = "independent_coins"  # the value of ``sets`` with which policies may compare sets on a matrix
 COINS_NOTE: Final = (
     "Sets of arms were compared by independent coins: m (m - 1) / 2 coins a step for m arms, which give more"
     " information than one list of documents. Regret with simulated users may be many times as high."
 )
 COINS_LABEL: Final = "sets: independent coins, m (m - 1) / 2 a step"
-MATRIX: Final = "matrix"  # the oracle in the provenance of `FromMatrix`
+MATRIX: Final = "matrix"  # the name of `FromMatrix` in its provenance
 
 
 @runtime_checkable
 class OracleSource(Protocol):
-    """The interface of the objects from which simulations open oracles. Subclasses inherit the default attributes.
+    """The interface of a source of outcomes. Inherit from this class to write your own source.
 
     Attributes
     ----------
     names : tuple of str
-        Names of the arms.
+        The names of the arms.
     provenance : dict
-        Everything that determines the distribution of the outcomes; the values can be JSON.
+        Everything that determines the distribution of the outcomes, as JSON.
     leaves_ties : bool
-        Whether the outcome of a tied pair of a slate may be 0, instead of a coin's +1 or -1. False by default.
+        Whether the outcome of a tied pair of a set may be 0. If False, the default, a coin decides such a pair.
     compiled : bool
-        Whether compiled kernels accept the result of ``open``; if not, runs are plain Python. True by default.
+        Whether the result of ``open`` can be used in compiled code. If False, runs are plain Python. The default is
+        True.
     refuses_sets : bool
-        Whether policies that compare sets are refused, because the joint distribution of the outcomes of a set is
-        unknown. False by default.
+        Whether policies that compare sets are refused with an error. False by default.
     changes : tuple of int
-        Steps after which the oracle changes (see `ltr_duel.simulation.FromSchedule`). None by default.
+        The steps after which the oracle changes (see `ltr_duel.simulation.FromSchedule`). Empty by default.
 
     Examples
     --------
@@ -57,24 +57,24 @@ class OracleSource(Protocol):
     changes: tuple[int, ...] = ()
 
     def open(self) -> Any:
-        """Return a NamedTuple for the kernels, with separate scratch memory."""
+        """Return the oracle of one run: a NamedTuple for the compiled code, with scratch memory of its own."""
 
     def enter(self, stage: int, opened: Any) -> IntVector:
-        """Change an opened oracle for the steps after ``changes[stage - 1]``; return the rank of each arm in them."""
+        """Change an opened oracle for the steps after ``changes[stage - 1]``; return the ranks of the arms in them."""
         raise InputError("an oracle with changes must define `enter`")
 
 
 class FromMatrix(OracleSource):
-    """The oracle that samples outcomes with the probabilities of a preference matrix.
+    """A source that draws outcomes with the probabilities of a preference matrix.
 
     Parameters
     ----------
     matrix : PreferenceMatrix
     sets : {"", "independent_coins"}
-        How sets of arms are compared. If one list compares a whole set, the outcomes of its pairs have a joint
-        distribution, which a matrix does not determine. Policies that compare sets are therefore refused unless
-        ``"independent_coins"`` is passed, which means m (m - 1) / 2 coins a step for m arms. For policies that
-        compare pairs, both values give the same runs, with the same digests.
+        What happens if a policy compares a set of arms. By default, such policies are refused, because a matrix does
+        not say how the outcomes of the pairs of one list depend on each other. With ``"independent_coins"``, each of
+        the m (m - 1) / 2 pairs of m arms is decided by a coin of its own, which gives a policy more information than
+        one list. Policies that compare pairs are not affected.
 
     Raises
     ------
@@ -98,5 +98,5 @@ class FromMatrix(OracleSource):
         self.provenance = {"oracle": MATRIX, "matrix": matrix.digest}
 
     def open(self) -> MatrixOracle:
-        """Return an oracle that shares the matrix, which kernels do not change."""
+        """Return an oracle for one run. All oracles share the matrix, because no run changes it."""
         return MatrixOracle(as_writable(self.matrix.p))

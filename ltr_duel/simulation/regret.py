@@ -1,6 +1,7 @@
-"""Regret, computed from the counts of each arm, so that every definition can be evaluated after the run.
+"""Regret: what it costs to compare arms that are not the best.
 
-Each definition has a loss and a count for each arm; regret is the sum of loss times count over all arms.
+Every kind of regret is a sum over the arms: the loss of an arm, times a count of the arm. A run stores the counts, so
+each kind can be computed after the run.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from ltr_duel.preferences import PreferenceMatrix, gaps
 
 
 class Definition(NamedTuple):
-    """One kind of regret."""
+    """One kind of regret: the sum over the arms of loss times count."""
 
-    loss: str  # name of the loss, see `loss_per_arm`
-    counts: Literal["exposure", "best", "worst"]  # the counts that multiply the loss: of all, the best, the worst arm
+    loss: str  # the name of the loss, see `loss_per_arm`
+    counts: Literal["exposure", "best", "worst"]  # counts of all compared arms, or only of the best or worst
 
 
 REGRETS: Mapping[str, Definition] = {
-    "average": Definition("average", "exposure"),  # mean gap of the compared arms to the Condorcet winner
+    "average": Definition("average", "exposure"),  # the mean gap of the compared arms to the Condorcet winner
     "strong": Definition("average", "worst"),
     "weak": Definition("average", "best"),
     "copeland": Definition("copeland", "exposure"),
@@ -31,17 +32,16 @@ REGRETS: Mapping[str, Definition] = {
     "ndcg": Definition("ndcg", "exposure"),
 }
 DEFAULT_REGRETS = ("average", "strong", "weak", "copeland", "borda")
-MEASURED = ("utility", "ndcg")  # these regrets require values that are not in the matrix, one for each arm
+MEASURED = ("utility", "ndcg")  # these regrets need a value of each arm, which the matrix does not have
 
 
 def loss_per_arm(matrix: PreferenceMatrix, loss: str, values: FloatVector | None = None) -> FloatVector:
-    """Return the loss of one impression of each arm, shape (K,); NaN if required values or the winner are missing.
+    """Return the loss of one impression of each arm, shape (K,); NaN if the winner or ``values`` are missing.
 
-    ``average``: the gap to the Condorcet winner, p[winner, j] - 1/2. A pair costs the mean of its two gaps, a slate the
-    mean of all its gaps (Yue and Joachims, ICML 2011, eq. 1; Brost et al., CIKM 2016, eq. 1). ``copeland``, ``borda``:
-    the highest share of beaten rivals (or Borda score) of any arm, minus that of arm j. ``utility``,
-    ``ndcg``: the highest of ``values``, minus the value of arm j (Ailon et al., ICML 2014; Brost et al., CIKM 2016, eq.
-    4). Raises `InputError` for other names.
+    - average: the gap to the Condorcet winner, p[winner, j] - 1/2 for arm j (Yue and Joachims, ICML 2011, eq. 1).
+    - copeland, borda: the highest share of beaten rivals, or the highest Borda score, minus that of the arm.
+    - utility, ndcg: the highest of ``values``, minus the value of the arm (Ailon et al., ICML 2014; Brost et al., CIKM
+      2016, eq. 4).
     """
     unknown = np.full(len(matrix), np.nan)
     if loss == "average":
@@ -56,10 +56,10 @@ def loss_per_arm(matrix: PreferenceMatrix, loss: str, values: FloatVector | None
 
 
 def arm_ranks(matrix: PreferenceMatrix) -> IntVector:
-    """Return the rank of each arm, from 0 for the best, shape (K,). Ranks define the best and worst arm of a slate.
+    """Return the rank of each arm, from 0 for the best arm, shape (K,).
 
-    Arms are sorted by the gap to the Condorcet winner or, if there is none, by the Copeland score. Equal arms keep the
-    order of the matrix; their order does not affect regret.
+    Arms are ranked by their gap to the Condorcet winner or, if there is none, by their Copeland score. The ranks define
+    which of the compared arms is the best and which the worst, for weak and strong regret.
     """
     loss = loss_per_arm(matrix, "copeland" if matrix.condorcet_winner is None else "average")
     return np.argsort(np.argsort(loss, kind="stable"))
@@ -68,9 +68,8 @@ def arm_ranks(matrix: PreferenceMatrix) -> IntVector:
 def cumulative_regret(exposure: FloatMatrix, loss: FloatVector) -> FloatVector:
     """Return the regret up to each checkpoint. Arms are added in their order, so that all machines give the same bits.
 
-    exposure: shape (..., K); impressions of each arm, or the number of steps in which the arm was the best (or the
-        worst) of the compared arms.
-    loss: shape (K,); see `loss_per_arm`.
+    exposure: the counts of each arm up to each checkpoint, see `Definition`; shape (..., K).
+    loss: the loss of each arm, see `loss_per_arm`; shape (K,).
     """
     total = np.zeros(exposure.shape[:-1])
     for arm in range(exposure.shape[-1]):

@@ -1,4 +1,4 @@
-"""The results of a study: the runs of policies, the matrix that defines regret, and the tidy table of the runs."""
+"""The results of a study: its runs, and tables of regret that are computed from them."""
 
 from __future__ import annotations
 
@@ -20,24 +20,25 @@ from ltr_duel.simulation.regret import DEFAULT_REGRETS, MEASURED, REGRETS, cumul
 from ltr_duel.simulation.run_result import RunResult, lateness_note
 from ltr_duel.simulation.statistics import final_rows, identified, summarise, with_correct
 
-_TOGETHER = 256  # number of runs whose regret is computed at once, which is faster than one by one
+_TOGETHER = 256  # the regret of so many runs is computed at once, which is faster
 
 
 class Results:
-    """The runs of one study, and the matrix that defines regret.
+    """The runs of one study, and the preference matrix by which their regret is measured.
 
     Parameters
     ----------
     runs : sequence of RunResult
     matrix : PreferenceMatrix
-        Arms in the order of the runs' columns.
+        The matrix that defines regret. Its arms are in the order of the columns of the runs.
     values : mapping of str to ndarray, shape (K,), optional
-        The ``utility`` and the ``ndcg`` of each arm, if known; the regrets of the same names require them.
+        The true values of the K arms, with the key ``"utility"`` or ``"ndcg"``. The regrets that are called utility and
+        ndcg can be computed only if they are given.
 
     Raises
     ------
     InputError
-        If the runs and the matrix differ in the number of arms, or if an arm has no value.
+        If the runs and the matrix have different numbers of arms, or if ``values`` has no value for an arm.
 
     Examples
     --------
@@ -82,20 +83,20 @@ class Results:
         )
 
     def to_frame(self, regrets: Sequence[str] = ()) -> pd.DataFrame:
-        """Return the tidy table, one row for each policy, repetition and checkpoint.
+        """Return the regret and the recommendation of each run as a table, with a row for each checkpoint.
 
         Parameters
         ----------
         regrets : sequence of str
-            Names of regrets to compute (`ltr_duel.simulation.regret.REGRETS`); by default all that require only the
-            matrix, and those whose ``values`` are given.
+            The regrets to compute, from `ltr_duel.simulation.regret.REGRETS`. By default, the five regrets below, and
+            utility and ndcg if the ``values`` of the arms are known.
 
         Columns
         -------
         policy : str
         repetition : int
         t : int
-            Number of steps so far.
+            The number of steps so far.
         regret_average, regret_strong, regret_weak : float
             Cumulative regret; NaN if there is no Condorcet winner.
         regret_copeland, regret_borda : float
@@ -103,7 +104,7 @@ class Results:
         recommended : str
             The ranker that the policy would choose if it had to stop after step t.
         outcomes : float
-            Number of outcomes received so far, one for each pair of different rankers that was compared.
+            The number of outcomes that the policy has received. A step with m different rankers gives m (m - 1) / 2.
         """
         names = tuple(arguments.as_names("regrets", regrets)) or (*DEFAULT_REGRETS, *self.values)
         recommended = self._joined("recommended")
@@ -117,7 +118,7 @@ class Results:
         )
 
     def pulls_frame(self) -> pd.DataFrame:
-        """Return the pulls as a table with the columns policy, repetition, t, arm, pulls, exposure."""
+        """Return the counts of each arm, as a table with the columns policy, repetition, t, arm, pulls, exposure."""
         arms, counts = list(self.matrix.names), {name: self._joined(name) for name in ("pulls", "exposure")}
         columns = self._rows(len(arms)) | {"arm": pd.Categorical(arms * len(counts["pulls"]), categories=arms)}
         columns[core_columns.POLICY] = pd.Categorical(columns[core_columns.POLICY], categories=self.policies)
@@ -129,7 +130,7 @@ class Results:
         return np.concatenate([getattr(run, name) for run in self.runs])
 
     def _rows(self, copies: int) -> dict[str, Any]:
-        """Return the columns policy, repetition and t, with ``copies`` rows for each checkpoint of each run."""
+        """Return the columns policy, repetition and t. Each checkpoint is repeated ``copies`` times, once per arm."""
         rows = [len(run.checkpoints) * copies for run in self.runs]
         return {
             core_columns.POLICY: np.repeat(np.array([run.label for run in self.runs], dtype=object), rows),
@@ -138,7 +139,6 @@ class Results:
         }
 
     def _regret(self, name: str) -> FloatVector:
-        """Return `RunResult.regret` of all runs, concatenated."""
         errors.require_one_of("regret", name, REGRETS)
         kind, loss = REGRETS[name].counts, loss_per_arm(self.matrix, REGRETS[name].loss, self.values.get(name))
         starts = range(0, len(self.runs), _TOGETHER)
@@ -147,12 +147,12 @@ class Results:
 
     @property
     def policies(self) -> list[str]:
-        """Labels of the policies, in the order of their first runs."""
+        """The labels of the policies, in the order in which they first occur in the runs."""
         return list(dict.fromkeys(run.label for run in self.runs))
 
     @property
     def notes(self) -> list[str]:
-        """Notes to print below every table and figure of these runs; usually none."""
+        """Notes that belong below every table and figure of these runs; usually there are none."""
         late = [lateness_note(run.key.batch, run.key.delay) for run in self.runs]
         coins = [COINS_NOTE] if any(run.independent_coins for run in self.runs) else []
         return [*coins, *dict.fromkeys(filter(None, late))]
@@ -160,9 +160,9 @@ class Results:
     def final(self) -> pd.DataFrame:
         """Return, for each policy, the mean regret at the horizon and the share of runs that name the winner.
 
-        Columns: policy, regret_average, regret_copeland (means over repetitions), accuracy (NaN if there is no
-        Condorcet winner), steps_to_winner (median identification time, which is the first checkpoint of a run from
-        which the winner is always recommended; infinite if the winner is not recommended at the horizon).
+        Columns: policy; regret_average and regret_copeland, means over the runs; accuracy, the share of runs that
+        recommend the Condorcet winner; and steps_to_winner, the median number of steps after which a run recommends
+        only the winner. It is infinite if at least half of the runs end with another recommendation.
         """
         winner = self.matrix.condorcet_winner
         ends = identified(with_correct(self.to_frame(("average", "copeland")), winner), winner)
@@ -173,19 +173,21 @@ class Results:
         return table.assign(steps_to_winner=steps).reset_index()
 
     def summary(self, column: str = "") -> pd.DataFrame:
-        """Return mean, spread and quantiles at the horizon for each policy, and paired tests against the best policy.
+        """Return, for each policy, statistics of a column at the horizon, and tests against the best policy.
 
-        The default column is average regret, or Copeland regret if there is no Condorcet winner.
+        The best policy is the one with the lowest mean. By default, ``column`` is the average regret, or the Copeland
+        regret if there is no Condorcet winner. The first columns describe the runs of a policy: policy; runs, their
+        number; mean; sd; se, the standard error of the mean; q10, q25, median, q75, q90. The next five columns compare
+        the policy with the best one, repetition by repetition. They are NaN for the best policy.
 
-        Columns: policy; runs; mean; sd (of the runs, n - 1 degrees of freedom); se (of the mean); q10, q25, median, q75
-        and q90. Five columns compare the policy with the policy of the lowest mean: difference (mean of the paired
-        differences), p_wilcoxon and p_t (paired, two-sided; p_t is the larger of the p-values of Student's test and of
-        an exact test of random signs), effect (Cohen's d of the paired differences) and probability (share of
-        repetitions in which the policy has more regret than the best policy; a tie counts as half). These five are NaN
-        for the best policy, and for fewer than two repetitions. Both p-values are corrected by Holm's method for all
-        P (P - 1) / 2 pairs of P policies, because the best policy is determined by the same runs. The last column,
-        reference_error, is the standard error that the matrix adds to the mean of average regret (`reference_errors`);
-        for other regrets, it is NaN if they depend on an estimated matrix, else 0.
+        - difference: the mean difference from the best policy.
+        - p_wilcoxon, p_t: two-sided p-values of paired tests, corrected by Holm's method for all pairs of policies.
+          p_t is the larger of the p-values of Student's test and of an exact test of random signs.
+        - effect: Cohen's d of the paired differences.
+        - probability: the share of repetitions with a higher value than the best policy; ties count as half.
+
+        The last column, reference_error, is described in `reference_errors`. For other regrets than the average, it is
+        0 if the regret does not depend on an estimated matrix, and NaN otherwise.
         """
         usual = "average" if self.matrix.condorcet_winner is not None else "copeland"
         column = column or core_columns.regret_column(usual)
@@ -197,13 +199,11 @@ class Results:
         return table.assign(**{core_columns.REFERENCE_ERROR: 0.0 if exact else np.nan})
 
     def reference_errors(self) -> FloatVector:
-        """Return, for each policy, the standard error that the error of the matrix causes in its mean average regret.
+        """Return how uncertain each policy's mean average regret is because the matrix was estimated.
 
-        For given impressions, average regret is the sum over the arms of gap times impressions. It is linear in the
-        gaps, so the variances of independently estimated gaps add up. If pairs share lists (of sets) or queries
-        (variance reduction ``stratified``), their errors are correlated, and the matrix does not contain the
-        correlation. In this case the standard errors are added up, which is an upper bound. The winner is assumed to be
-        correct. The result is zero for an exact matrix, and NaN if there is no Condorcet winner.
+        The result is a standard error for each policy, given the impressions of the arms. It assumes that the winner is
+        the true one. If the pairs were compared on common lists or queries, their errors may be correlated, and the
+        result is an upper bound. It is zero for an exact matrix, and NaN if there is no Condorcet winner.
         """
         if (winner := self.matrix.condorcet_winner) is None:
             return np.full(len(self.policies), np.nan)
@@ -215,7 +215,7 @@ class Results:
         return np.sqrt(np.square(displayed) @ error**2)
 
     def save(self, folder: str | Path) -> Path:
-        """Write results.parquet, pulls.parquet and runs.json; the same runs always give the same bytes."""
+        """Write results.parquet, pulls.parquet and runs.json to a folder. The same runs always give the same bytes."""
         runs = [{"digest": run.key.digest, "decisions": run.decisions, **vars(run.key)} for run in self.runs]
         folder = arguments.as_path("results", folder)
         with files.replacing_files(folder) as temporary:

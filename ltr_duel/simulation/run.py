@@ -1,4 +1,4 @@
-"""Run policies against an oracle, in repetitions, on all cores; compile their loops in advance."""
+"""The function `simulate`: run policies against a source of outcomes, in repetitions, on all cores."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ltr_duel.simulation.results import Results
 from ltr_duel.simulation.run_result import RunKey, RunResult, source_of
 from ltr_duel.simulation.single_run import open_run, run_once
 
-_LONGEST = 10**15  # up to 2 T pulls must fit in 64 bits with a margin
+_LONGEST = 10**15  # so that the pulls of T steps, at most 2 T, fit easily in 64 bits
 _DENSEST = 10_000  # checkpoints per decade
-_MOST_REPETITIONS = 10**6  # all runs are kept in memory; an experiment (`ltr_duel.experiment`) writes them to disk
+_MOST_REPETITIONS = 10**6  # they are all kept in memory; an experiment (`ltr_duel.experiment`) writes runs to disk
 _Task = tuple[components.Configured[Policy], RunKey]
 
 
@@ -42,26 +42,27 @@ def simulate(
     Parameters
     ----------
     source : PreferenceMatrix or OracleSource
-        The source of outcomes: a matrix or simulated users (`ltr_duel.SimulatedUsers`). Policies that compare
-        sets require simulated users or ``FromMatrix(matrix, sets="independent_coins")``.
+        What decides the comparisons: a matrix, or simulated users (`ltr_duel.SimulatedUsers`). For policies that
+        compare sets, pass simulated users or ``FromMatrix(matrix, sets="independent_coins")``.
     policies : str, Policy, or sequence of them
-        Names with parameters, for example ``["rucb", "mdb:alpha=0.5,beta=1.5"]``.
+        Policies, for example ``["rucb", "mdb:alpha=0.5,beta=1.5"]``.
     horizon : int
-        Number of steps, up to 10^15. The loop skips steps if the policy has declared that nothing can change in them.
+        The number of steps of a run, up to 10^15. Long runs are possible because steps are skipped in which a policy
+        says that nothing can change.
     repetitions : int
-        Up to 10^6; use `ltr_duel.experiment` for more.
+        The number of runs of each policy, up to 10^6.
     seed : int
-        Repetition r of every policy has the same random streams for coins, users and queries.
+        The seed of all random numbers. All policies of a repetition have the same streams for coins, users and queries.
     jobs : int
-        Number of threads; -1 for all cores.
+        The number of threads; -1 for all cores. The results do not depend on it.
     preferences : PreferenceMatrix, optional
-        The matrix that defines regret; required unless ``source`` is a matrix or a `FromMatrix`.
+        The matrix by which regret is measured. You may omit it if ``source`` is a matrix or a `FromMatrix`.
     checkpoints_per_decade : int
-        Number of checkpoints, at which pulls are recorded, for each factor of ten.
+        The number of checkpoints for each factor of ten. At a checkpoint, a run records its counts.
     batch : int
-        Number of comparisons that a policy chooses before any of their outcomes arrives; at most the horizon.
+        The number of comparisons that a policy chooses before it gets the outcome of any of them; by default 1.
     delay : int
-        Number of steps between the end of a batch and the arrival of its outcomes; at most the horizon.
+        The number of steps between the end of a batch and the arrival of its outcomes; by default 0.
     compiled : bool
         If False, run the same code as plain Python, which gives the same bytes some 500 times more slowly.
 
@@ -72,8 +73,8 @@ def simulate(
     Raises
     ------
     InputError
-        If a policy or a parameter is unknown, if a number is out of range, if a policy cannot run with the oracle, if
-        the preference matrix has other rankers, or if memory is insufficient. The error is raised before anything runs.
+        If a policy or a parameter is unknown, if a number is out of range, if a policy cannot run with the source, if
+        the preference matrix has other rankers, or if memory is insufficient. It is raised before the first run.
     PolicyError
         If a policy cannot be compiled.
 
@@ -118,7 +119,7 @@ def simulate(
 
 
 def _compile(tasks: list[_Task], oracle: OracleSource, ranks: IntVector, jobs: int, *, compiled: bool) -> None:
-    """Compile the loops of runs, and run one step of each, because two threads must not compile the same loop."""
+    """Compile the loops of all policies before the runs, because two threads must not compile the same loop."""
     if len(tasks) > 1 or not isinstance(oracle, FromMatrix):  # one loop is compiled here, not in another process
         opened = (open_run(*task, oracle, checkpoints(1), ranks, compiled=compiled) for task in tasks)
         compile_ahead((code for run, _, _ in opened for code in run.compilations), jobs)
@@ -129,7 +130,7 @@ def _compile(tasks: list[_Task], oracle: OracleSource, ranks: IntVector, jobs: i
 def _problem(
     source: PreferenceMatrix | OracleSource, preferences: PreferenceMatrix | None
 ) -> tuple[OracleSource, PreferenceMatrix, str]:
-    """Return the oracle, the matrix that defines regret, and its digest ("" if the oracle has the same matrix)."""
+    """Return the oracle, the matrix that defines regret, and its digest, which is "" for the matrix of the oracle."""
     if not isinstance(source, PreferenceMatrix | OracleSource):
         raise InputError(
             f"the source of outcomes must be a PreferenceMatrix or an oracle, not {errors.shown(source)};"
@@ -149,7 +150,6 @@ def _problem(
 
 
 def _configured(policies: str | Policy | Sequence[str | Policy]) -> list[components.Configured[Policy]]:
-    """Return the configured policies. Raises `InputError` for an empty list or a repeated policy."""
     policies = [policies] if isinstance(policies, str | Policy) else policies
     chosen = [POLICIES.configure(policy) for policy in policies]
     if not chosen:
@@ -160,7 +160,7 @@ def _configured(policies: str | Policy | Sequence[str | Policy]) -> list[compone
 
 
 def check_fits(configured: components.Configured[Policy], oracle: OracleSource) -> None:
-    """Raise `InputError` if a policy cannot run with the oracle."""
+    """Raise `InputError` if a policy cannot run with this oracle."""
     policy, label = configured.component, configured.label
     if oracle.refuses_sets and policy.feedback == "slate":
         raise InputError(
@@ -174,19 +174,19 @@ def check_fits(configured: components.Configured[Policy], oracle: OracleSource) 
 
 
 def checkpoints(horizon: int, per_decade: int = 20) -> IntVector:
-    """Return log-spaced steps at which pulls are recorded.
+    """Return the steps at which a run records its counts, evenly spaced on a logarithmic scale.
 
     Parameters
     ----------
     horizon : int
         The last checkpoint, up to 10^15.
     per_decade : int
-        Number of checkpoints for each factor of ten, up to 10,000.
+        The number of checkpoints for each factor of ten, up to 10,000.
 
     Returns
     -------
     ndarray of int64, shape (C,)
-        Ascending, from 1 to the horizon.
+        The steps, from 1 to the horizon.
 
     Raises
     ------

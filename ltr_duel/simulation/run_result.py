@@ -1,4 +1,4 @@
-"""The result of one simulated run: its key, and its counts at the checkpoints."""
+"""The result of one simulated run: the key that determines it, and its counts at the checkpoints."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.oracle import MATRIX
 from ltr_duel.simulation.regret import REGRETS, cumulative_regret, loss_per_arm
 
-# Parameters that are not part of the names of streams and of runs if they have these values.
+# A parameter with this value is not part of the names of streams and runs.
 _UNNAMED = (("rucb", "hypothesis", False), ("savage", "delta", 0.0))
 
 
@@ -22,12 +22,11 @@ _UNNAMED = (("rucb", "hypothesis", False), ("savage", "delta", 0.0))
 class RunKey:
     """Everything that determines a run. The digest of the key is the name of the run.
 
-    oracle: everything that determines the distribution of the outcomes; the values can be JSON.
-    measured_by: digest of the preference matrix that defines regret, if it is not the oracle's matrix.
-    source: SHA-256 of the plug-in file that defines the policy, if it is not in this package; and all versions above 1
-        of code that determines random results (`ltr_duel.core.digest`). See `source_of`.
-    batch: number of comparisons that are chosen before any of their outcomes is known.
-    delay: number of steps between the end of a batch and the arrival of its outcomes.
+    oracle: the provenance of the source of outcomes, see `OracleSource`.
+    measured_by: the digest of the matrix that defines regret; empty if this is the matrix of the source.
+    source: what identifies the code of the run, see `source_of`.
+    batch: the number of comparisons that are chosen before the outcome of any of them is known.
+    delay: the number of steps between the end of a batch and the arrival of its outcomes.
     """
 
     oracle: dict[str, Any] = field(repr=False)
@@ -44,14 +43,14 @@ class RunKey:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the fields as canonical JSON, without lateness if outcomes arrive at once."""
+        """The SHA-256 of all fields. The batch and the delay are left out if outcomes arrive at once."""
         fields = vars(self) | {"params": self._named_params, "labels": "random"}
         usual = (("batch", 1), ("delay", 0))
         return core_digest.digest_of({name: value for name, value in fields.items() if (name, value) not in usual})
 
     @property
     def configuration(self) -> str:
-        """The policy with its parameters, in a form that does not depend on how the user wrote them."""
+        """The policy with its parameters, in a form that does not depend on how a user wrote them."""
         return f"{self.policy}:{core_digest.canonical(self._named_params)}"
 
     @property
@@ -60,45 +59,46 @@ class RunKey:
 
 
 def lateness_note(batch: int, delay: int) -> str:
-    """Return a sentence on late outcomes, or an empty string if outcomes were not late."""
+    """Return a sentence that says how late outcomes arrived, or "" if they arrived at once."""
     parts = [f"in batches of {batch:,} comparisons"] if batch > 1 else []
     parts += [f"{delay:,} steps late"] if delay else []
     return f"Outcomes arrived {' and '.join(parts)}." if parts else ""
 
 
 def source_of(policy: Policy, sha256: str = "", *, late: bool = False) -> str:
-    """Return the part of a run's key that identifies the code of the run.
+    """Return what identifies the code of a run: the digest of a plug-in file, and all code versions above 1.
 
-    sha256: digest of the plug-in file that defines the policy.
+    sha256: the digest of the plug-in file that defines the policy; empty if the policy is in this package.
     late: whether outcomes arrive in batches or with a delay.
     """
-    raised = numbered({}, policy=policy.numbers, loop=LOOP_NUMBERS, batches=BATCH_NUMBERS if late else 1)
+    raised = numbered({}, policy=policy.version, loop=LOOP_NUMBERS, batches=BATCH_NUMBERS if late else 1)
     versions = (f"{name} {version}" for name, version in raised.get("numbers", {}).items())
     return " ".join([*filter(None, [sha256]), *versions])
 
 
 @dataclass(frozen=True, eq=False)
 class RunResult:
-    """The result of one run with C checkpoints and K arms.
+    """The result of one run with K arms, at C checkpoints.
 
     Parameters
     ----------
     key : RunKey
     label : str
-        Label of the policy, as the user wrote it.
+        The policy and its parameters, as the user wrote them.
     checkpoints : ndarray of int64, shape (C,)
+        The steps at which counts were recorded. All other arrays count from step 1 to the checkpoint.
     pulls : ndarray of int64, shape (C, K)
-        Number of comparisons of each arm up to the checkpoint; an arm against itself counts twice.
+        How often each arm was compared. An arm that is compared with itself counts twice.
     exposure : ndarray of float64, shape (C, K)
-        Impressions of each arm; a row adds up to t.
+        The impressions of each arm. In a comparison of m arms, each gets 1 / m, so a row adds up to the step.
     recommended : ndarray of int64, shape (C,)
-        The arm that the policy would choose if it had to stop.
+        The arm that the policy would name if it had to stop.
     decisions : int
-        Number of steps in which the policy made a choice; the loop skipped the other steps.
+        The number of steps in which the policy made a choice. The other steps were skipped.
     best, worst : ndarray of int64, shape (C, K)
-        Number of steps in which the arm was the best (worst) of the compared arms, for weak (strong) regret.
+        In how many steps the arm was the best (the worst) of the compared arms, for weak (strong) regret.
     outcomes : ndarray of int64, shape (C,)
-        Number of outcomes received, one for each compared pair of different arms.
+        The number of outcomes that the policy received, one for each pair of different arms in a comparison.
 
     Examples
     --------
@@ -127,19 +127,19 @@ class RunResult:
 
     @property
     def independent_coins(self) -> bool:
-        """Whether sets of arms were compared by an independent coin of the matrix for each pair of a set."""
+        """Whether sets were compared, and each pair of a set was decided by a coin with the matrix's probability."""
         return self.key.oracle.get("oracle") == MATRIX and not np.array_equal(self.exposure * 2, self.pulls)
 
     def regret(self, matrix: PreferenceMatrix, name: str, values: FloatVector | None = None) -> FloatVector:
-        """Return the cumulative regret at each checkpoint, shape (C,); NaN if the regret is not defined.
+        """Return the regret up to each checkpoint, shape (C,); NaN if the winner or the values are missing.
 
         Parameters
         ----------
         matrix : PreferenceMatrix
         name : str
-            One of `ltr_duel.simulation.regret.REGRETS`.
+            The kind of regret, one of `ltr_duel.simulation.regret.REGRETS`.
         values : ndarray of float64, shape (K,), optional
-            Utilities or NDCG of the arms, for the regrets of these names.
+            The utilities or the NDCG of the arms, for the regrets that are called utility and ndcg.
         """
         errors.require_one_of("regret", name, REGRETS)
         return cumulative_regret(getattr(self, REGRETS[name].counts), loss_per_arm(matrix, REGRETS[name].loss, values))

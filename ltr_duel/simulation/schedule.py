@@ -1,7 +1,7 @@
-"""A world that changes: outcomes follow one matrix after another.
+"""Preferences that change during a run: the outcomes follow one matrix after another.
 
-The loop runs up to each change and records the pulls there, so that no jump passes a change and regret still follows
-from pulls. Drift is a staircase of matrices; users who change are the matrices of each kind of users.
+Slow drift can be approximated by many matrices that differ little. A run records its pulls at each change, so that
+regret can be computed from the pulls between two changes.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ _MOST = 100  # matrices
 
 
 class FromSchedule(OracleSource):
-    """The oracle whose matrix changes at given steps (piecewise stationary).
+    """An oracle whose preference matrix changes at given steps.
 
     Parameters
     ----------
     matrices : sequence of PreferenceMatrix
-        M matrices of the same arms, 2 to 100.
+        2 to 100 matrices of the same arms, in the order of their use.
     changes : sequence of int, shape (M - 1,)
-        The last step of each matrix but the last, ascending. Matrix m answers the steps ``changes[m - 1] + 1`` to
-        ``changes[m]``.
+        The last step of each of the M matrices except the last one. For example, ``changes=[400]`` means that the first
+        matrix determines the outcomes of the steps 1 to 400.
 
     Raises
     ------
     InputError
-        If the matrices have other arms, or the changes are not M - 1 ascending positive numbers.
+        If the matrices have different arms, or the changes are not M - 1 ascending positive numbers.
 
     Notes
     -----
-    `simulate` measures regret by one matrix, which must be passed as ``preferences``, for example `average`. Regret
-    against the winner of the moment is computed by `dynamic_regret`. Policies that compare sets are refused.
+    `simulate` measures regret by one matrix for all steps. Pass this matrix as ``preferences``, for example the result
+    of `average`. `dynamic_regret` measures it by the matrix of each step. Policies that compare sets are refused.
 
     Examples
     --------
@@ -74,16 +74,16 @@ class FromSchedule(OracleSource):
         self.provenance = {"oracle": "schedule", "matrices": digests, "changes": list(self.changes)}
 
     def open(self) -> MatrixOracle:
-        """Return an oracle with a copy of the first matrix, which `enter` overwrites."""
+        """Return an oracle for one run. It starts with the first matrix."""
         return MatrixOracle(as_writable(self.matrices[0].p.copy()))
 
     def enter(self, stage: int, opened: MatrixOracle) -> IntVector:
-        """Let an opened oracle answer by matrix ``stage``; return the rank of each arm in it, see `arm_ranks`."""
+        """Make an opened oracle use matrix number ``stage`` from now on; return the rank of each arm in this matrix."""
         opened.p[:] = self.matrices[stage].p
         return arm_ranks(self.matrices[stage])
 
     def average(self, horizon: int) -> PreferenceMatrix:
-        """Return the mean of the matrices over the steps 1 to ``horizon``; its winner is the best fixed arm."""
+        """Return the mean of the matrices over the steps 1 to ``horizon``. Its winner is the best arm on average."""
         errors.require_whole("the horizon", horizon, 1)
         ends = np.minimum([*self.changes, horizon], horizon)
         weights = np.diff(ends, prepend=0) / horizon
@@ -91,7 +91,7 @@ class FromSchedule(OracleSource):
 
 
 def dynamic_regret(results: Results, schedule: FromSchedule, regret: str = "average") -> pd.DataFrame:
-    """Return regret against the winner of the moment, and against the best fixed arm.
+    """Return the regret against the winner of each step, and the regret against the best arm on average.
 
     Parameters
     ----------
@@ -99,21 +99,21 @@ def dynamic_regret(results: Results, schedule: FromSchedule, regret: str = "aver
         Runs of ``simulate(schedule, ..., preferences=...)``.
     schedule : FromSchedule
     regret : str
-        average, strong, weak, copeland or borda. It is NaN while a matrix without a
-        Condorcet winner answers, but for "copeland".
+        The kind of regret: average, strong, weak, copeland or borda.
 
     Returns
     -------
     DataFrame
-        One row for each policy, repetition and checkpoint, with the columns policy; repetition; t; regret_dynamic
-        (cumulative; the loss of each step follows from the matrix of this step); regret_static (cumulative; for
-        "average", "strong" and "weak", the gap to the arm that wins `FromSchedule.average`, which is negative in steps
-        in which a policy plays better arms; NaN if there is no such arm or for other regrets).
+        One row for each policy, repetition and checkpoint. Columns: policy, repetition and t, the step;
+        regret_dynamic, the sum over the steps so far of the loss by the matrix of the step; and regret_static, the sum
+        of the gaps to the arm that wins `FromSchedule.average`. A step adds a negative gap if the policy plays an arm
+        that is better in this step. A regret is NaN if it needs a winner that a matrix does not have; regret_static is
+        also NaN for "copeland" and "borda".
 
     Raises
     ------
     InputError
-        If the regret is unknown or requires more than a matrix, or the results are not of runs of this schedule.
+        If the regret is not one of the five, or if the runs were not made with this schedule.
 
     Examples
     --------

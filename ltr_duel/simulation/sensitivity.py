@@ -1,12 +1,12 @@
 """Sensitivity: the number of impressions that a comparison method needs to identify the better of two rankers.
 
-Pairs of rankers are drawn at random; the better ranker has the higher NDCG@10. Each method compares each pair
-repeatedly on simulated users. After n impressions, the method selects the ranker with the larger sum of outcomes. The
-accuracy of the method is the share of repetitions in which it selects the better ranker; equal sums count as half.
-Multileaving methods compare the two rankers as a set.
+Pairs of rankers are drawn at random. The better ranker of a pair is the one with the higher NDCG@10. Each method
+compares each pair on simulated users, in many repetitions. After n impressions, the method selects the ranker with the
+larger sum of outcomes. Its accuracy is the share of repetitions in which it selects the better ranker. A method may
+never reach an accuracy of 100%, because the clicks of users and NDCG may prefer different rankers.
 
 After Hofmann, Whiteson, de Rijke. Fidelity, Soundness, and Efficiency of Interleaved Comparison Methods. TOIS 2013,
-Section 5.3 (efficiency). A method may never reach 100 % accuracy, because users and NDCG disagree about some pairs.
+Section 5.3 (efficiency).
 """
 
 from __future__ import annotations
@@ -51,32 +51,34 @@ def measure_sensitivity(
     seed: int = 0,
     jobs: int = -1,
 ) -> pd.DataFrame:
-    """Measure each method's accuracy as a function of the number of impressions.
+    """Measure how often each method selects the better of two rankers, after a growing number of impressions.
 
     Parameters
     ----------
     rankings : Rankings
     clicks : str or ClickModel
+        The simulated users.
     methods : sequence of str
-        Names of methods, with or without parameters; by default all methods.
+        The methods, with or without parameters; by default all.
     pairs : int
-        Number of pairs of rankers, drawn without replacement; all methods compare the same pairs.
+        The number of different pairs of rankers. All methods compare the same pairs.
     least_gap : float
-        Only pairs whose NDCG@10 differs by more than this are drawn.
+        The NDCG@10 of the two rankers of a pair must differ by more than this number.
     impressions : int
-        Number of impressions of each pair in each repetition.
+        The number of impressions of each pair in a repetition.
     repetitions : int
     top : int
-        Number of documents shown.
+        The number of documents that a list shows.
     seed : int
     jobs : int
-        Number of threads, which does not change the result; -1 for all cores.
+        The number of threads; -1 for all cores. The result does not depend on it.
 
     Returns
     -------
     DataFrame
-        One row for each method, pair and checkpoint: ``method``, ``clicks``, ``better``, ``worse``, ``gap`` (difference
-        of NDCG@10), ``impressions``, ``accuracy`` and ``repetitions``.
+        One row for each method, pair and number of impressions. Columns: ``method`` and ``clicks``; ``better`` and
+        ``worse``, the two rankers; ``gap``, the difference of their NDCG@10; ``impressions``; ``accuracy``; and
+        ``repetitions``.
 
     Raises
     ------
@@ -105,7 +107,6 @@ def measure_sensitivity(
     cells = list(product(chosen, draw_pairs(quality, pairs, least_gap, seed)))
 
     def accuracy_of(cell: tuple[str, tuple[int, int]]) -> FloatVector:
-        """Return the accuracy of a method on a pair (better, worse) at each checkpoint."""
         (method, pair), comparer = cell, comparers[cell[0]]
         count = count_pairs if comparer.configured.component.pairs else count_sets
         run = count if comparer.compiled else interpreted(count)
@@ -131,7 +132,7 @@ def measure_sensitivity(
 
 
 def draw_pairs(quality: FloatVector, count: int, least_gap: float, seed: int) -> list[tuple[int, int]]:
-    """Draw ``count`` pairs (better, worse) of rankers that differ by more than ``least_gap``; if fewer exist, all."""
+    """Draw ``count`` pairs (better, worse) that differ by more than ``least_gap``, or all pairs if there are fewer."""
     better, worse = np.nonzero(quality[:, None] - quality[None, :] > least_gap)
     if not better.size:
         raise InputError(f"no two of the {len(quality)} rankers differ by more than {least_gap:g} in NDCG@10")
@@ -140,12 +141,12 @@ def draw_pairs(quality: FloatVector, count: int, least_gap: float, seed: int) ->
 
 
 def sensitivity_table(frame: pd.DataFrame, accuracy: float = 0.95) -> pd.DataFrame:
-    """Compute from a table of `measure_sensitivity` how many impressions each method needs.
+    """Return how many impressions each method needs, from a table of `measure_sensitivity`.
 
-    A pair becomes sure at the first checkpoint from which its accuracy stays at or above ``accuracy``. Columns:
-    ``method``; ``impressions``, the median of these checkpoints over pairs (NaN unless more than half of the pairs
-    become sure); ``pairs_sure``, the share of pairs that become sure; ``accuracy``, the mean accuracy of the pairs at
-    the last checkpoint, with its ``standard_error``.
+    A pair is sure from the number of impressions from which its accuracy stays at or above ``accuracy``. Columns:
+    ``method``; ``impressions``, the median of these numbers, or NaN unless more than half of the pairs become sure;
+    ``pairs_sure``, the share of pairs that become sure; ``accuracy``, the mean accuracy of the pairs after all
+    impressions; and ``standard_error``, the error of this mean.
     """
     rows = []
     for method, part in frame.groupby("method", sort=False):
@@ -169,7 +170,7 @@ def sensitivity_table(frame: pd.DataFrame, accuracy: float = 0.95) -> pd.DataFra
 def count_pairs(
     comparison: Comparison, slate: IntVector, won: SignMatrix, times: IntVector, correct: FloatVector, streams: Streams
 ) -> None:
-    """Compare two rankers as a pair; add the result of `leads` at checkpoint c to ``correct[c]``."""
+    """Run one repetition for a method that compares pairs; add to ``correct[c]`` whether the better ranker leads."""
     n_queries, balance, t = comparison.lists.query_ptr.shape[0] - 1, 0.0, 0
     for c in range(times.shape[0]):
         while t < times[c]:
@@ -183,7 +184,7 @@ def count_pairs(
 def count_sets(
     comparison: Comparison, slate: IntVector, won: SignMatrix, times: IntVector, correct: FloatVector, streams: Streams
 ) -> None:
-    """Compare two rankers as a set; add the result of `leads` at checkpoint c to ``correct[c]``."""
+    """Run one repetition for a method that compares sets, with a set of two rankers; see `count_pairs`."""
     n_queries, balance, t = comparison.lists.query_ptr.shape[0] - 1, 0.0, 0
     for c in range(times.shape[0]):
         while t < times[c]:
@@ -196,5 +197,5 @@ def count_sets(
 
 @kernel
 def leads(balance: float) -> float:
-    """Return 1 if the first ranker leads, 0 if the second does, 1/2 if the sums of their outcomes are equal."""
+    """Return 1 if a sum of outcomes is in favour of the first ranker, 0 if of the second, and 1/2 if it is zero."""
     return 0.5 + 0.5 * (int(balance > 1e-9) - int(balance < -1e-9))

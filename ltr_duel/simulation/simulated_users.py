@@ -1,4 +1,4 @@
-"""Simulated users: each comparison draws a query, shows a list to a user and turns clicks into an outcome."""
+"""Simulated users as a source of outcomes: draw a query, show a list to a user, and credit the clicks."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ USERS_NUMBERS = 1  # version of the random queries and coins (`ltr_duel.core.dig
 
 @separate
 class UsersOracle(NamedTuple):
-    """The data for comparing pairs and for comparing slates, each with separate scratch memory."""
+    """What is needed to compare pairs and sets of rankers, with separate scratch memory for the two."""
 
     pairs: Comparison
     slates: Comparison
-    half: int  # 1 if tied pairs of a slate stay tied and count as half a win for both arms, else 0
+    half: int  # 1 if a tied pair of a set counts as half a win for both arms, 0 if a coin decides it
 
 
 def _duel(oracle: UsersOracle, first: int, second: int, streams: Streams) -> int:
@@ -57,31 +57,32 @@ implement(multiduel, UsersOracle, _multiduel)
 
 
 class SimulatedUsers(OracleSource):
-    """Simulated users as an oracle: pass it to `simulate` instead of a matrix, or call it directly.
+    """Simulated users who compare rankers: pass this object to `simulate` instead of a matrix.
 
-    Queries are drawn with replacement. There is one random stream for queries, one for lists, one for clicks and one
-    for coins that break ties. Each call of `open` allocates separate scratch memory, so that threads share none.
+    For each comparison, a query is drawn at random. A list that is combined from the rankings of the compared rankers
+    is shown to a user, and the user's clicks decide who wins.
 
     Parameters
     ----------
     rankings : Rankings
+        The rankers, which are the arms.
     clicks : str or ClickModel
+        How users click.
     pairs : str or Method
-        Method that compares two rankers, optionally with parameters.
+        The method that compares two rankers, with or without parameters.
     outcome : str
-        Outcome rule of the method ``pairs``, which must return a winner or a tie; a fair coin breaks ties. The default
-        is the first rule of the method.
+        The outcome rule of the method ``pairs``; by default its first one. If the outcome is a tie, a coin decides.
     slates : str or Method
-        Method that compares sets of rankers.
+        The method that compares sets of rankers.
     ties : {"coin", "half"}
-        The outcome of a tied pair of a slate: a fair coin, or half a win for both arms, which is less noisy.
+        Whether a tied pair of a set is decided by a coin, or counts as half a win for both, which is less noisy.
     top : int
-        Number of documents shown.
+        The number of documents that a list shows.
 
     Raises
     ------
     InputError
-        If a name is unknown, or the click model and the corpus have different numbers of grades.
+        If a name is unknown, or if the click model and the corpus have different numbers of grades.
 
     Examples
     --------
@@ -125,8 +126,8 @@ class SimulatedUsers(OracleSource):
             "weights": None,  # of the queries; part of the names of runs
             "names": list(rankings.names),
         }
-        self.provenance = numbered(facts, slates=method.numbers, live=USERS_NUMBERS)
+        self.provenance = numbered(facts, slates=method.version, live=USERS_NUMBERS)
 
     def open(self) -> UsersOracle:
-        """Return the data that kernels need, with separate scratch memory."""
+        """Return an oracle for one run, with scratch memory of its own."""
         return UsersOracle(self._pairs.open(), self._slates.open(), int(self.leaves_ties))

@@ -1,4 +1,4 @@
-"""One run of one policy, determined by its key."""
+"""Run one policy once. The key of the run determines its result."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def run_once(
     *,
     compiled: bool = True,
 ) -> RunResult:
-    """Run a policy once; its version for sets, if it has one and the oracle compares sets of more than two arms."""
+    """Run a policy once. If the policy has a version for sets and the oracle can compare sets, this version runs."""
     horizon = int(times[-1])
     changes = [step for step in oracle.changes if step < horizon]
     times = np.union1d(times, changes) if changes else times
@@ -52,7 +52,7 @@ def open_run(
     *,
     compiled: bool = True,
 ) -> tuple[Run, Recorder, IntVector]:
-    """Return a run before its first step, its recorder, and the order in which its policy numbers the arms."""
+    """Return a run before its first step, the recorder of its counts, and its `run_order`."""
     _, policy, params = suited(configured, to_sets=not oracle.refuses_sets and len(oracle.names) > 2)
     size, late = len(oracle.names), None
     if (key.batch, key.delay) != (1, 0):
@@ -67,14 +67,14 @@ def open_run(
 
 
 def run_streams(key: RunKey) -> Streams:
-    """Return the streams of a run. All policies of a repetition share all streams except the stream ``policy``."""
+    """Return the random streams of a run. Only the stream ``policy`` differs between the policies of a repetition."""
     own = {"policy": stream(key.seed, key.repetition, "policy", key.configuration)}
     return Streams(**own, **{name: stream(key.seed, key.repetition, name) for name in Streams._fields[1:]})
 
 
 def run_order(key: RunKey, size: int) -> IntVector:
-    """Return the order in which a run's policy numbers the arms: the policy's arm k is arm ``order[k]`` of the oracle.
+    """Return the random order in which the policy of a run numbers the arms.
 
-    The order is the same for all policies of a repetition.
+    The policy's arm k is arm ``order[k]`` of the oracle. All policies of a repetition have the same order.
     """
     return random_order(size, stream(key.seed, key.repetition, "labels"))

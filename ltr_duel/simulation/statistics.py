@@ -1,8 +1,7 @@
-"""The final rows of runs, identification times, means with a spread, and tests for a difference between two policies.
+"""Statistics of simulated runs: means with a spread, identification times, and tests between two policies.
 
-Repetition r of every policy has the same random streams for coins, users and queries, so the tests are paired. Paired
-tests are valid for any dependence between the runs of a repetition. Pairing hardly adds power, because two policies
-compare different arms at the same step.
+The tests are paired: they compare two policies within each repetition. They have to be, because all policies of a
+repetition have the same random streams for coins, users and queries, so their results may depend on each other.
 """
 
 from __future__ import annotations
@@ -27,19 +26,19 @@ SPREADS = {
 
 
 def final_rows(frame: pd.DataFrame, groups: Sequence[str] = ()) -> pd.DataFrame:
-    """Return the rows at the last step of the longest runs.
+    """Return the rows at the horizon: those of the last step that occurs in the table.
 
     Parameters
     ----------
     frame : DataFrame
-        A tidy table with the column t. Each run has a row at its horizon.
+        A table with the column t, the step. Each run has a row at its horizon.
     groups : sequence of str
-        Columns; the longest runs are found within each combination of their values.
+        Names of columns. The last step is determined for each combination of their values.
 
     Returns
     -------
     DataFrame
-        Rows of ``frame``, in its order.
+        The rows, in the order of ``frame``.
 
     Examples
     --------
@@ -52,12 +51,12 @@ def final_rows(frame: pd.DataFrame, groups: Sequence[str] = ()) -> pd.DataFrame:
 
 
 def comparable_rows(frame: pd.DataFrame, groups: Sequence[str] = ()) -> pd.DataFrame:
-    """Return a tidy table without the rows that cannot be compared, and with the column ``separate``.
+    """Return the rows of a table that can be drawn as a curve over the steps, with a new column ``separate``.
 
-    A policy that uses its horizon is a different algorithm for each horizon: its regret before the end predicts nothing
-    about a shorter horizon. If a policy has several horizons (within a combination of ``groups``), means at one step
-    would mix runs of different lengths. For policies of these two kinds, only the last row of each run is kept, and
-    ``separate`` is true. If there is no column horizon, a policy's runs are assumed to end at the policy's last step.
+    For two kinds of policies, only the last row of each run is kept, and ``separate`` is true. The first kind uses its
+    horizon, so its regret halfway says nothing about a shorter horizon. The second kind was run with several horizons
+    within a combination of ``groups``, so a mean at one step would mix runs of different lengths. Without a column
+    horizon, the last step of a policy counts as its horizon.
     """
     lines = frame.groupby([*groups, columns.POLICY], sort=False)
     knowing = {
@@ -71,15 +70,15 @@ def comparable_rows(frame: pd.DataFrame, groups: Sequence[str] = ()) -> pd.DataF
 
 
 def with_correct(frame: pd.DataFrame, winner: str | None) -> pd.DataFrame:
-    """Add the column ``correct``: 1 if the Condorcet winner is recommended, else 0; NaN if there is no such winner."""
+    """Add the column ``correct``: 1 if the Condorcet winner is recommended, 0 if not, and NaN if there is no winner."""
     return frame.assign(**{columns.CORRECT: (frame[columns.RECOMMENDED] == winner).astype(float) if winner else np.nan})
 
 
 def identified(frame: pd.DataFrame, winner: str | None) -> pd.DataFrame:
-    """Return the last row of each run of one problem, with the identification time in column ``identified_at``.
+    """Return the last row of each run, with a new column ``identified_at``: the identification time.
 
-    This time is the first checkpoint from which the run recommends the winner until its end. It is infinite if the last
-    row recommends another arm, and NaN if there is no winner.
+    This is the first checkpoint from which a run recommends the winner until its end. It is infinite if the last row
+    recommends another arm, and NaN if there is no winner.
     """
     run = frame.groupby([columns.POLICY, columns.REPETITION], sort=False).ngroup()
     missed = frame[columns.RECOMMENDED] != winner
@@ -91,23 +90,23 @@ def identified(frame: pd.DataFrame, winner: str | None) -> pd.DataFrame:
 
 
 def averaged(frame: pd.DataFrame, keys: Sequence[str], column: str, spread: str = "range") -> pd.DataFrame:
-    """Average over runs.
+    """Return the mean of a column over runs, with a spread.
 
     Parameters
     ----------
     frame : DataFrame
     keys : sequence of str
-        The columns that define groups. The combinations of all keys except the last are in the order of their first
-        appearance; within each combination, groups are sorted by the last key.
+        Names of columns. A mean is computed for each combination of their values. Rows are sorted by the last key
+        within each combination of the other keys.
     column : str
-        The column to average. Rows in which it is NaN are omitted.
+        The column to average, without rows in which it is NaN.
     spread : {"quantiles", "standard error", "sd", "range", "none"}
-        The meaning of ``low`` and ``high``, see `SPREADS`.
+        What ``low`` and ``high`` are: see `SPREADS`.
 
     Returns
     -------
     DataFrame
-        The keys; runs, mean, sd (with n - 1 degrees of freedom; zero for a single run), low and high.
+        Columns: the keys; runs, their number; mean; sd, which is 0 for a single run; low and high.
 
     Raises
     ------
@@ -137,9 +136,9 @@ def averaged(frame: pd.DataFrame, keys: Sequence[str], column: str, spread: str 
 
 
 def summarise(frame: pd.DataFrame, column: str = columns.REGRET) -> pd.DataFrame:
-    """Return one row for each policy, at the last step, with the columns of `Results.summary`.
+    """Return a row for each policy, with the columns of `Results.summary`.
 
-    frame: columns policy, repetition, t, and the column to summarise. Raises `InputError` if this column is missing.
+    frame: a table with the columns policy, repetition and t, and the column to summarise.
     """
     errors.require_one_of("column", column, frame.columns)
     values = final_rows(frame).pivot(index=columns.REPETITION, columns=columns.POLICY, values=column)

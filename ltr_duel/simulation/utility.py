@@ -1,10 +1,11 @@
-"""Oracles from utilities: a random utility is drawn for each compared arm, and arms are compared by their utilities.
+"""Oracles that compare arms by random utilities.
 
-The outcomes of pairs that share an arm are therefore correlated. A link turns the utilities u, v of a pair into the
-probability that the first arm wins: ``(1 + u - v) / 2`` (linear), ``1 / (1 + exp(v - u))`` (logistic) or
-``u / (u + v)`` (natural; 1/2 if both are 0), for Bernoulli utilities, as in the papers on utilities (Ailon et al.;
-Wolfenfeld). With ``normal``, utilities are normal with unit variance and the higher one wins, so
-``p = Phi((mu_i - mu_j) / sqrt 2)``, as in Table 1 of the multi-dueling paper (`preferences.synthetic.UTILITY_SETS`).
+In each step, a utility is drawn for every compared arm. The pairs of a set share these utilities, so their outcomes are
+correlated. The link says how the utilities u and v of a pair determine the winner:
+
+- linear, logistic, natural: utilities are 0 or 1, and the first arm wins with probability ``(1 + u - v) / 2``,
+  ``1 / (1 + exp(v - u))`` or ``u / (u + v)``, which is 1/2 if both are 0 (Ailon et al.; Wolfenfeld);
+- normal: utilities are normal with variance 1, and the higher one wins (Table 1 of the multi-dueling paper).
 """
 
 from __future__ import annotations
@@ -42,16 +43,16 @@ UTILITY_NUMBERS = 1  # version of the random utilities (`ltr_duel.core.digest`)
 
 
 class UtilityOracle(NamedTuple):
-    """The means of the utilities and the link."""
+    """The mean utility of each arm, and the link."""
 
     mean: FloatVector  # (K,)
     link: int  # position in `LINKS`
-    utility: FloatVector  # (K,) scratch: the drawn utilities of the arms of the slate
+    utility: FloatVector  # (K,) scratch memory for the utilities that are drawn for a set
 
 
 @kernel
 def win_probability(u: float, v: float, link: int) -> float:
-    """Return the probability that utility u wins against v, for a link other than the normal one."""
+    """Return the probability that an arm with utility u beats one with utility v, if the link is not normal."""
     if link == 0:
         return 0.5 * (1.0 + u - v)
     if link == 1:
@@ -61,7 +62,7 @@ def win_probability(u: float, v: float, link: int) -> float:
 
 @kernel
 def first_wins(u: float, v: float, link: int, rng: np.random.Generator) -> int:
-    """Compare two utilities: +1 if the first wins, else -1."""
+    """Compare two utilities: return +1 if the first wins, and -1 if the second wins."""
     if link == NORMAL:
         return 1 if u > v else -1
     return 1 if uniform(rng) < win_probability(u, v, link) else -1
@@ -69,7 +70,7 @@ def first_wins(u: float, v: float, link: int, rng: np.random.Generator) -> int:
 
 @kernel
 def draw_utility(oracle: UtilityOracle, arm: int, rng: np.random.Generator) -> float:
-    """Draw the utility of an arm."""
+    """Draw a random utility for an arm."""
     if oracle.link == NORMAL:
         return oracle.mean[arm] + draws.normal_draw(rng)
     return 1.0 if uniform(rng) < oracle.mean[arm] else 0.0
@@ -97,17 +98,18 @@ implement(multiduel, UtilityOracle, _multiduel)
 
 
 class FromUtilities(OracleSource):
-    """An oracle of random utilities and a link: pass it to `simulate`, with ``preferences=oracle.preferences()``.
+    """An oracle that compares arms by random utilities.
+
+    Pass it to `simulate`, together with the exact matrix: ``simulate(oracle, ..., preferences=oracle.preferences())``.
 
     Parameters
     ----------
     means : sequence of float, shape (K,)
-        Mean utilities: of Bernoulli utilities, between 0 and 1; with the link ``normal``, of normal ones with unit
-        variance.
+        The mean utility of each arm; between 0 and 1 except with the link ``normal``.
     link : {"linear", "logistic", "natural", "normal"}
-        With ``normal`` the higher utility wins, as in the multi-dueling paper.
+        How utilities determine the winner: see `ltr_duel.simulation.utility`.
     names : sequence of str, optional
-        Names of the arms.
+        The names of the arms; by default "0", "1", ...
 
     Raises
     ------
@@ -137,11 +139,11 @@ class FromUtilities(OracleSource):
         self.provenance = numbered(facts, utilities=UTILITY_NUMBERS)
 
     def open(self) -> UtilityOracle:
-        """Return the oracle of one run, with separate scratch memory."""
+        """Return an oracle for one run, with scratch memory of its own."""
         return UtilityOracle(self._means, self._link, np.zeros(len(self._means)))
 
     def preferences(self) -> PreferenceMatrix:
-        """Return the exact preference matrix."""
+        """Return the exact probabilities with which the arms beat each other."""
         if self._link == NORMAL:
             p = scipy.special.ndtr((self._means[:, None] - self._means) / sqrt(2))
         else:

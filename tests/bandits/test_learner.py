@@ -118,7 +118,7 @@ def restored(policy, **changes):
         (lambda: learner("rucb").tell([(0, 1)]), "^outcomes must be a list of pairs of arms and signs, such as"),
         (lambda: restored("rucb", learner=None), "^this is not a snapshot of policy 'rucb' .*, but of nothing$"),
         (lambda: restored("rucb", **{"state.wins": np.zeros((2, 2))}), "'state.wins' is missing or has another shape"),
-        (lambda: restored(replace(RUCB, numbers=2)), r"alpha=0.51.*numbers version 2\), but of .*numbers version 1\)$"),
+        (lambda: restored(replace(RUCB, version=2)), r"alpha=0.51.*version 2\), but of .*version 1\)$"),
     ],
 )
 def test_wrong_calls_of_a_learner_are_refused(use, sentence):

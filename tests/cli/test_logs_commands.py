@@ -222,4 +222,4 @@ def test_power_from_a_log_counts_returning_users(succeed, refuse, tmp_path):
     assert "at least " in shown and "note: the errors rest on few clusters (user)" in shown
     log_of(path, [1, -1] * 20)
     assert "no ranker is clearly ahead (the estimate shrinks to 0)" in succeed("power", path)
-    refuse("no plan for a ratio", "power", path, "--outcome", "buy/click")
+    refuse("not for a ratio", "power", path, "--outcome", "buy/click")

@@ -29,10 +29,12 @@ def test_the_names_in_the_sources_are_those_of_the_registries():
     assert own == set(declared_names("interleaving/methods"))
 
 
-def test_completion_loads_no_compiler():
-    script = "import sys, ltr_duel.cli._words as words\n"
-    script += "print(words.policy_names(None, None, 'ruc'), [m for m in ('numba', 'numpy') if m in sys.modules])"
-    assert python(script).stdout == "['rucb'] []\n"
+def test_completion_and_an_unknown_policy_load_no_compiler():
+    script = "import sys, ltr_duel.cli._words as words; from ltr_duel.cli.main import main\n"
+    script += "print(words.policy_names(None, None, 'ruc'), [m for m in ('numba', 'numpy') if m in sys.modules])\n"
+    script += "try: main('simulate', 'matrix.csv', '--policy', 'rucp:alpha=1')\n"
+    script += "except SystemExit as end: print(end.code, 'numba' in sys.modules)"
+    assert python(script).stdout == "['rucb'] []\n2 False\n"
 
 
 @pytest.mark.long
@@ -66,13 +68,13 @@ def test_a_small_simulate_loads_what_it_needs_and_ends_at_once(tmp_path):
     assert frozen > 100_000  # frozen objects are not scanned when Python shuts down
 
 
-def test_a_comparison_in_the_terminal_loads_no_plots(tmp_path):
+def test_a_comparison_of_files_in_the_terminal_loads_neither_matplotlib_nor_ibis_nor_sqlglot(tmp_path):
     row = '{"impression": %d, "time": 0, "query": "q", "user": %d, "shown": ["a", "b"], "clicks": [2],'
     row += ' "rankers": ["old", "new"], "owners": [0, 1]}\n'
     (tmp_path / "clicks.jsonl").write_text("".join(row % (k, k) for k in range(30)))
-    script = "import sys; from ltr_duel.cli.main import main\n"
-    script += "try: main('logs', 'compare', 'clicks.jsonl')\nexcept SystemExit: print('matplotlib' in sys.modules)"
-    assert python(script, tmp_path).stdout.splitlines()[-1] == "False"
+    script = "import sys; from ltr_duel.cli.main import main\ntry: main('logs', 'compare', 'clicks.jsonl')\n"
+    script += "except SystemExit: print({'matplotlib', 'ibis', 'sqlglot'} & set(sys.modules))"
+    assert python(script, tmp_path).stdout.splitlines()[-1] == "set()"
 
 
 def test_a_closed_pipe_ends_a_command_quietly():

@@ -13,7 +13,7 @@ import pandas as pd
 from scipy import special
 
 from ltr_duel.core import kernel, statistics, stream
-from ltr_duel.logs import PairVariance, plan_impressions
+from ltr_duel.logs import PairVariance, required_impressions
 from ltr_duel.logs.clusters import (
     Means,
     cautious_means,
@@ -146,7 +146,7 @@ def winner_found(rankers, effect, experiments, square=0.5):
     pairs, found = rankers * (rankers - 1) // 2, np.zeros(3)
     pair = PairVariance("a", "b", effect, square, each=float(pairs))
     powers = 0.8, 1 - 0.2 / (rankers - 1)
-    plans = [np.ceil(plan_impressions(pair, tests=pairs, power=power)[0].fixed) for power in powers]
+    plans = [np.ceil(required_impressions(pair, tests=pairs, power=power)[0].fixed) for power in powers]
     mean = np.where(np.arange(pairs) < rankers - 1, effect, 0.0)
     chances = np.stack([(square + mean) / 2, (square - mean) / 2, np.full(pairs, 1 - square)], axis=1)
     rng = stream(0, "winner", f"{rankers} {effect}")
@@ -184,7 +184,7 @@ def plan_from_a_log_kept(users, visits, correlation, experiments, effect=0.1, ea
         sums = PairSums("user", wins, n - wins, nothing, 2 * wins - n, n, Sequences(*[nothing] * 6), clusters)
         given = {"confidence": 1 - LEVEL, "impressions": int(n[0]), "provenance": {}}
         (pair,) = pairs_in_log(compared(sums, ("a", "b"), np.array([[0, 1]]), **given))
-        (plan,) = plan_impressions(pair, [effect])
+        (plan,) = required_impressions(pair, [effect])
         enough = max(2, int(np.ceil(plan.fixed / visits)))
         drawn = [drawn_users(enough, visits, correlation, effect, rng) for _ in range(each)]
         sizes = np.full((each, enough), float(visits))
@@ -231,7 +231,7 @@ def plan_kept(rankers, effect, experiments):
     """
     pairs, ties = rankers * (rankers - 1) // 2, min(0.5, 1 - effect)
     pair = PairVariance("a", "b", effect, 1 - ties, each=float(pairs))
-    (plan,) = plan_impressions(pair, tests=pairs)
+    (plan,) = required_impressions(pair, tests=pairs)
     found = np.zeros(2)
     for k in range(experiments):
         rng = stream(k, "power", f"{rankers} {effect}")
@@ -360,7 +360,7 @@ def plan_of_returning_users_kept(rankers, effect, heavy, experiments, visits=20,
     sizes = visits_of_users(2_000_000, visits, heavy, pairs, stream(0, "returning", f"{rankers} {heavy}"))
     size = float((sizes**2).sum() / sizes.sum())
     pair = PairVariance("a", "b", effect, square, 1 + correlation * (size - 1), size, float(pairs))
-    (plan,) = plan_impressions(pair, tests=pairs)
+    (plan,) = required_impressions(pair, tests=pairs)
     alpha, found = LEVEL / pairs, np.zeros(2)
     for k in range(experiments):
         rng = stream(k, "returning plan", f"{rankers} {effect} {heavy}")

@@ -125,8 +125,8 @@ def test_a_winner_does_not_wait_for_a_pair_of_losers():
     further = impressions_to_go("abc", pairs)
     assert further == max(pair.more_to_win for pair in pairs[:2]) < 3000
     assert running_sentence("abc", pairs, 0.0, n) == (
-        f"go on: about {further:,.0f} further pages of several rankers until a wins against all others, if the means"
-        " stay as they are (still open: 3 of 3 pairs)."
+        f"go on: about {further:,.0f} further pages of several rankers until ranker a wins against all others, if the"
+        " means stay as they are (still open: 3 of 3 pairs)."
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from ltr_duel.core import InputError
-from ltr_duel.logs import PairVariance, compare_log, pairs_in_log, plan_impressions
+from ltr_duel.logs import PairVariance, compare_log, pairs_in_log, required_impressions
 from tests.log_studies.drawn_logs import plan_from_a_log_kept, plan_kept, plan_of_returning_users_kept
 from tests.logs.written import log_of
 
@@ -24,15 +24,15 @@ def test_a_plan_of_users_who_return_finds_its_effect():
 
 def test_a_plan_counts_as_many_impressions_as_the_sign_test_of_clear_outcomes():
     """With all won, 2 / 2^6 < .05 needs six impressions: below 40 users, the plan says that it is a lower limit."""
-    (plan,) = plan_impressions(PairVariance("a", "b", 1.0, 1.0))
+    (plan,) = required_impressions(PairVariance("a", "b", 1.0, 1.0))
     assert 5 < plan.fixed <= 6 and plan.few_users
-    users = plan_impressions(PairVariance("a", "b", 1.0, 1.0, design=20.0, size=20.0))[0]
+    users = required_impressions(PairVariance("a", "b", 1.0, 1.0, design=20.0, size=20.0))[0]
     assert users.fixed == pytest.approx(20 * plan.fixed, rel=0.02)  # each user is one vote
 
 
 def test_plans_of_the_sign_test_are_its_exact_numbers():
     """Without ties, y > 1.96 sqrt(n) + 1 has the power of the exact binomial test to within a few percent."""
-    (plan,) = plan_impressions(PairVariance("a", "b", 0.2, 1.0))
+    (plan,) = required_impressions(PairVariance("a", "b", 0.2, 1.0))
     n = np.arange(150, 260)
     least = stats.binom.isf(0.025, n, 0.5) + 1
     exact = n[np.flatnonzero(stats.binom.sf(least - 1, n, 0.6) >= 0.8)[0]]
@@ -49,7 +49,7 @@ def test_plans_of_the_sign_test_are_its_exact_numbers():
 )
 def test_impossible_plans_are_refused(settings, says):
     with pytest.raises(InputError, match=says):
-        plan_impressions(PairVariance("a", "b", 0.1, 0.5), **settings)
+        required_impressions(PairVariance("a", "b", 0.1, 0.5), **settings)
 
 
 def test_a_plan_from_a_log_is_long_enough_though_its_users_are_few():

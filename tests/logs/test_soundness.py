@@ -12,6 +12,7 @@ from ltr_duel.logs.findings import ERROR, even, seldom, unchanged
 from ltr_duel.rankers import feature_rankers
 from tests.log_studies.sound_logs import RUNS, SHIFTING, failed, write_sound_log
 from tests.logs.tables import both as tables
+from tests.logs.tables import event, exposure
 
 COLUMNS = ("impression", "time", "query", "user", "shown", "clicks", "rankers", "owners")
 SHOWN = [f"d{k}" for k in range(6)]
@@ -57,6 +58,13 @@ def test_users_who_repeat_easy_queries_are_no_robots(tmp_path):
     given = {"pairs": "team_draft", "horizon": 3000, "policy": "random", "returning": 40, "seed": 17}
     simulate_log(tmp_path / "log.parquet", rankings, "perfect", **given)
     assert "robots" not in failed(tmp_path / "log.parquet")[1]
+
+
+def test_rows_that_were_delivered_twice_count_once_and_fail_no_check(tmp_path):
+    rows = sound()
+    assert failing(tmp_path, rows + rows[:40]) == set()
+    files = tables(tmp_path, [exposure(n, f"u{n}", n) for n in [*range(200), *range(40)]], [event("i0", "a")])
+    assert "repeated rows" not in {one.name for one in check_log(ClickLog(**files)) if one.verdict == "fails"}
 
 
 def damaged(rows):

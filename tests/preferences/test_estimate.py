@@ -55,7 +55,7 @@ def test_the_provenance_has_the_settings_and_raised_versions():
     assert about["clicks"] == "navigational" and about["outcome"] == "marginal_bernoulli" and about["top"] == 4
     assert about["variance_reduction"] == ["antithetic", "control", "integrated", "stratified"]
     assert about["comparisons"] == 12 and about["seed"] == 7 and set(about["versions"]) >= {"numpy", "ltr-duel"}
-    raised = replace(METHODS["team_draft"], numbers=3)
+    raised = replace(METHODS["team_draft"], version=3)
     about = estimate_preferences(random_rankings(2, 3, 5), method=raised, comparisons=10).provenance
     assert about["numbers"] == {"method": 3}
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ltr_duel.core import interpreted
 from ltr_duel.data import Dataset
-from ltr_duel.rankers.ties import document_keys, mix, salt_of
+from ltr_duel.rankers.sorting import document_keys, mix, salt_of
 
 
 class Ordered(NamedTuple):

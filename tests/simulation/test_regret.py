@@ -121,7 +121,7 @@ def test_the_digest_of_a_run_depends_on_everything_that_determines_it():
 
 
 def test_a_raised_version_of_a_policy_gives_its_runs_other_names_and_the_same_numbers():
-    raised = replace(POLICIES["rucb"], numbers=2)
+    raised = replace(POLICIES["rucb"], version=2)
     results = simulate(bradley_terry(3), "rucb", horizon=50, repetitions=1, jobs=1)
     (first,), (other,) = results.runs, simulate(bradley_terry(3), raised, horizon=50, repetitions=1, jobs=1).runs
     assert (first.key.source, other.key.source) == ("", "policy 2") and first.key.digest != other.key.digest

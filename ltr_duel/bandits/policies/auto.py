@@ -1,4 +1,4 @@
-"""Auto: the policy for problems with unknown properties. It compares pairs; `auto_sets` compares sets.
+"""Auto: the policy to use if you know little about your problem. It compares pairs; `auto_sets` compares sets.
 
 Arm i is judged by three posterior probabilities of winning more than half of some duels: all its duels (``pooled``),
 its duels with the champion, and its duels with its worst rival (both in ``prefer``). A small probability is evidence

@@ -1,4 +1,4 @@
-"""Auto for sets: the policy for problems with unknown properties in which sets of arms can be compared.
+"""Auto for sets: the policy to use if you know little about your problem, and can compare sets of arms.
 
 The policy is Self-Sparring with sets of five (`self_sparring`), with two changes. First, ties are ignored: all copies
 of an arm in a set have the same score, so if two copies differ in their outcomes against a rival, coins decided.

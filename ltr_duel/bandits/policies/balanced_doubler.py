@@ -1,4 +1,4 @@
-"""Balanced Doubler: Doubler that keeps rewards of earlier epochs, by averaging over epochs in which every arm played.
+"""Balanced Doubler: a Doubler that keeps old rewards, as averages over the epochs in which every arm played.
 
 The opponent has the same distribution in all steps of an epoch. Therefore an arm's mean rewards in the epochs can be
 averaged, and the averages of all arms can be compared, if each arm plays in each epoch. A "hot start" of m = K / Delta

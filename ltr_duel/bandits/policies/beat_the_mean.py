@@ -1,4 +1,4 @@
-"""Beat the Mean: each arm plays against the average of the remaining arms; the confidently worst arm is removed.
+"""Beat the Mean: each arm plays against the average of the remaining arms; an arm that is clearly worst is removed.
 
 Yue, Joachims. Beat the Mean Bandit. ICML 2011, Algorithms 1 to 3; comments cite the line numbers of Algorithm 1. Gamma
 is the factor of the relaxed transitivity. `beat_the_mean` explores until one arm remains, and then plays this arm.

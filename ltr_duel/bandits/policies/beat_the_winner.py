@@ -1,4 +1,4 @@
-"""Beat the Winner Reset: the incumbent meets the arms of a queue; a round is won by r wins.
+"""Beat the Winner Reset: one arm, the incumbent, meets the arms of a queue in turn; r wins decide a round.
 
 Kolpaczki, Huellermeier, Bengs. Piecewise-Stationary Dueling Bandits. TMLR 2024; read from the authors' program
 (github.com/kolpaczki/Piecwise-Stationary-Dueling-Bandits, `BeatTheWinner` with ``reset``).

@@ -1,4 +1,4 @@
-"""CCB: Copeland Confidence Bound, an optimistic Copeland winner against an arm that may beat it.
+"""CCB, Copeland Confidence Bound: an arm that may be a Copeland winner meets an arm that may beat it.
 
 Zoghi, Karnin, Whiteson, de Rijke. Copeland Dueling Bandits. NIPS 2015, Algorithm 1; comments cite its line numbers. To
 explore only few pairs, CCB stores the set B of the arms that may still be winners and, for each arm i, the set B^i of

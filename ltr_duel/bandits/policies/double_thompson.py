@@ -1,4 +1,4 @@
-"""D-TS: Double Thompson Sampling, for Copeland winners.
+"""D-TS, Double Thompson Sampling: two samples from the posterior choose the two arms, to find a Copeland winner.
 
 Wu, Liu. Double Thompson Sampling for Dueling Bandits. NIPS 2016 (arXiv 1604.07101), Algorithm 1. An arm's optimistic
 Copeland score is the number of arms that it may beat; the arms with the largest score are the candidates. The first arm

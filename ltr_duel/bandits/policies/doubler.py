@@ -1,4 +1,4 @@
-"""Doubler, and variants without reset: the left arm is drawn from the right player's arms of the previous epoch.
+"""Doubler and its variants: a bandit chooses the right arm; the left arm is one of its choices in the last epoch.
 
 Time is divided into epochs of 1, 2, 4, ... steps (2, 4, 8, ... in the text of Wolfenfeld's survey). In an epoch the
 left arm is a uniform draw from the multiset of arms that the right player chose in the previous epoch, so the right

@@ -231,5 +231,5 @@ register(
     cost="O(K^2)",
     cite="komiyama2016copeland",
     where="ECW-RMED",
-    numbers=2,  # recommends the played arm; version 1 recommended the first of the arms that beat the most arms
+    version=2,  # recommends the played arm; version 1 recommended the first of the arms that beat the most arms
 )

@@ -1,4 +1,4 @@
-"""MDB: while several arms may be the Condorcet winner, all arms that a wider bound does not exclude are compared.
+"""MDB: if several arms may be the Condorcet winner, all arms that a wider bound does not exclude meet at once.
 
 Brost, Seldin, Cox, Lioma. Multi-Dueling Bandits and Their Application to Online Ranker Evaluation. CIKM 2016 (extended:
 arXiv 1608.06253), Algorithm 1; comments cite its line numbers. The defaults are those of the paper's grid search.

@@ -1,4 +1,4 @@
-"""MultiSBM: one bandit for each left arm; the right arm of a duel is the left arm of the next duel.
+"""MultiSBM: each left arm has a bandit that chooses the right arm, which is the left arm of the next duel.
 
 Ailon, Karnin, Joachims. Reducing Dueling Bandits to Cardinal Bandits. ICML 2014, Algorithm 2. The bound holds if the
 exploration constant of the base bandits (see `cardinal`) is at least max(3, 2 + ln K / ln ln T). After N plays of a

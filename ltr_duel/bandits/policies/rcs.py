@@ -1,4 +1,4 @@
-"""RCS, Relative Confidence Sampling: RUCB with a champion that is chosen by a sample from the posterior.
+"""RCS, Relative Confidence Sampling: like RUCB, but a sample from the posterior chooses the first arm.
 
 Zoghi, Whiteson, de Rijke, Munos. Relative Confidence Sampling for Efficient On-Line Ranker Evaluation. WSDM 2014;
 Algorithm 4 of Wolfenfeld's survey; comments cite its line numbers. One line differs: the survey prints U_xx <- 0, with

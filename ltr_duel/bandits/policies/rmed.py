@@ -1,4 +1,4 @@
-"""RMED1: Relative Minimum Empirical Divergence.
+"""RMED1, Relative Minimum Empirical Divergence: play each arm that its losses do not rule out as the winner.
 
 Komiyama, Honda, Kashima, Nakagawa. Regret Lower Bound and Optimal Algorithm in Dueling Bandit Problem. COLT 2015,
 Algorithms 1 and 2; the rate of the bound equals the lower bound if the winner is the strongest rival of every arm.

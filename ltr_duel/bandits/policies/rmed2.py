@@ -1,4 +1,4 @@
-"""RMED2 and RMED2FH: RMED with the cheapest opponent for ruling out an arm; regret at the rate of the lower bound.
+"""RMED2 and RMED2FH: like RMED1, but each arm meets the opponent that rules it out at the least regret.
 
 Komiyama, Honda, Kashima, Nakagawa. Regret Lower Bound and Optimal Algorithm in Dueling Bandit Problem. COLT 2015,
 Algorithms 1 and 2. With gaps D_i to the winner, the asymptotic regret is ln T times the sum over i of the minimum over

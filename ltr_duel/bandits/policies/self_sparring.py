@@ -1,4 +1,4 @@
-"""Self-Sparring: one Thompson sampler draws an independent sample for each position; the sampled arms are compared.
+"""Self-Sparring: one Thompson bandit draws an arm for each position, independently; the drawn arms are compared.
 
 Sui, Zhuang, Burdick, Yue. Multi-dueling Bandits with Dependent Arms. UAI 2017, Algorithm 2 (IndSelfSparring).
 `self_sparring` compares two arms, `multi_self_sparring` a slate of m arms. An arm may be sampled more than once; an arm

@@ -1,4 +1,4 @@
-"""Versatile-DB: both arms are drawn by Tsallis-INF, with guarantees for random and for adversarial preferences.
+"""Versatile-DB: the bandit Tsallis-INF draws both arms, with guarantees for random and adversarial preferences.
 
 Saha, Gaillard. Versatile Dueling Bandits: Best-of-both-World Analyses for Learning from Relative Preferences. ICML
 2022, after Zimmert and Seldin's Tsallis-INF (JMLR 2021).

@@ -1,4 +1,4 @@
-"""Winner Stays: the arms with the two largest leads (duels won minus lost) meet; the winner stays.
+"""Winner Stays: the two arms with the largest leads (duels won minus duels lost) meet.
 
 Chen, Frazier. Dueling Bandits with Weak Regret. ICML 2017, Algorithms 1 (WS-W) and 2 (WS-S); the bounds hold for every
 T. `winner_stays_strong` plays the winner of round l = 1, 2, ... against itself for beta^l steps. Round l ends when one

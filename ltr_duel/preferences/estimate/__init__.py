@@ -1,1 +1,1 @@
-"""Estimate preferences from simulated clicks: settings, sampling, variance reduction, and resumable pieces of work."""
+"""Estimate preference matrices from the clicks of simulated users."""

@@ -1,4 +1,4 @@
-"""Estimate a preference matrix offline, from any number of simulated comparisons of each pair of rankers."""
+"""The function `estimate_preferences`: estimate a preference matrix from simulated users."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.tally import MOST_COMPARISONS, Tally, errors_of, preferences_of
 from ltr_duel.rankers import Rankings
 
-MOST_FOR_AN_ERROR = 4_000_000  # comparisons of a pair; without a maximum, a small target would take days
+MOST_FOR_AN_ERROR = 4_000_000  # comparisons of a pair. Without this maximum, a small target would take days
 
 
 def estimate_preferences(
@@ -33,56 +33,54 @@ def estimate_preferences(
 ) -> PreferenceMatrix:
     """Compare all pairs of rankers on simulated users, and return the share of comparisons that each ranker wins.
 
-    Without variance reduction, a comparison draws a query uniformly with replacement, shows a list interleaved from the
-    two rankers, simulates the clicks of a user, and credits the clicks. The result of a pair depends neither on the
-    number of workers nor on the other rankers in the set.
+    A comparison draws a query at random, shows a list that is interleaved from the two rankers, simulates the clicks of
+    a user, and credits the clicks. By default, the variance is reduced, so that fewer lists give the same error. The
+    result of a pair does not depend on the other rankers.
 
-    A method for sets multileaves random sets of rankers instead, and each list is one comparison of each pair of its
-    set. The standard error of a pair is exact, but errors of different pairs are correlated.
+    A method for sets multileaves random sets of rankers instead. Each list then compares all pairs of its set, so the
+    errors of different pairs are correlated.
 
     Parameters
     ----------
     rankings : Rankings
         At least two rankers.
     clicks : str or ClickModel
-        Name of a click model, or a custom table.
+        The simulated users: the name of a click model, or your own click model.
     method, outcome : str
-        The method that compares rankers, and the rule that determines the winner (see `ltr_duel.interleaving`). The
-        default is the method's first rule; for probabilistic interleave it is ``marginal_bernoulli``, whereas the
-        papers used ``marginal_sign``, which is biased under random clicks.
+        The method that compares rankers, and the rule that determines the winner (see `ltr_duel.interleaving`); by
+        default the first rule of the method. For probabilistic interleave this is ``marginal_bernoulli``. The papers
+        used ``marginal_sign``, which is biased if clicks are random.
     size : int, optional
-        Number of rankers of a set, for methods that compare sets. The default is all rankers, but at most 200,
-        if the method compares only sets; other methods compare pairs by default.
+        The number of rankers in a set. If you give it, sets are compared instead of pairs. For methods that can only
+        compare sets, the default is all rankers, but at most 200.
     comparisons : int, optional
-        Number of comparisons of each pair, at least 2; for sets of some of the rankers, a mean over pairs. By default
-        1,000, or 4,000 of sets and without variance reduction. If a variance reduction compares in groups of 2 or 4
-        lists, the number is rounded up to whole groups (at least two). With ``target_error``, this is the initial
-        number.
+        The number of comparisons (lists) of each pair, at least 2. For sets, it is a mean over pairs. The default is
+        1,000, or 4,000 for sets and without variance reduction. It is rounded up to a multiple of 2 or 4 if lists are
+        evaluated in groups. With ``target_error``, this is the number to begin with.
     top : int
-        Number of documents shown.
+        The number of documents that a list shows.
     seed : int
     jobs : int
-        Number of threads; -1 for all cores.
+        The number of threads; -1 for all cores. The result does not depend on it.
     against : str, optional
-        Compare only pairs with this ranker. All other pairs stay at 1/2 with an infinite standard error.
+        A ranker. Only its pairs are compared. All other pairs get p = 1/2 with an infinite standard error.
     target_error : float, optional
-        Continue until the standard error of each pair is at most this number.
+        If given, each pair is compared until its standard error is at most this number.
     at_most : int
-        Largest number of comparisons of a pair for ``target_error``.
+        With ``target_error``: the largest number of comparisons of a pair.
     variance_reduction : {"auto", "none"}
-        Reach the same error with fewer lists: by exact means over users, mirrored lists, control variates and queries
-        in turn, as far as the method, the tie rule and the numbers of comparisons and queries allow. The provenance
-        names the reductions in use.
+        By default, the same error is reached with fewer lists, by up to four methods: means over all users, mirrored
+        lists, control variates, and queries in turn. The provenance of the matrix names those that were used.
 
     Returns
     -------
     PreferenceMatrix
-        ``p[i, j]`` counts a tie as half a win.
+        The estimate, with standard errors and counts. A tie counts as half a win.
 
     Raises
     ------
     InputError
-        If there are fewer than two rankers, a name is unknown, or the click model does not fit the corpus.
+        If there are fewer than two rankers, if a name is unknown, or if the click model does not fit the corpus.
 
     Examples
     --------
@@ -122,7 +120,7 @@ def estimate_preferences(
 
 
 def _whole_units(settings: Settings, comparisons: int | None) -> int:
-    """Return the number of comparisons (the default for None), rounded up to whole units; at least two units."""
+    """Return a number of comparisons (by default FEW or MANY), rounded up to whole units, at least two."""
     comparisons = (FEW if settings.reduced else MANY) if comparisons is None else comparisons
     errors.require_whole("the number of comparisons", comparisons, 2)
     unit = settings.lists * settings.evaluations
@@ -151,7 +149,7 @@ def _errors(settings: Settings, tally: Tally) -> FloatMatrix:
 def _reach_error(
     counter: PairCounter, tally: Tally, pairs: tuple[IntVector, IntVector], target: float, at_most: int
 ) -> None:
-    """Add blocks to pairs whose error is above the target; how many depends on the pair's current error."""
+    """Continue with the pairs whose error is above the target, until none is, or until ``at_most`` comparisons."""
     while True:
         error, lists = _errors(counter.settings, tally)[pairs], tally.lists[pairs]
         unfinished = (error > target) & (lists < at_most)

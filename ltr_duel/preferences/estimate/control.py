@@ -1,14 +1,16 @@
-"""Control variates: subtract the part of an outcome that the query alone predicts, and add back the mean of that part.
+"""Control variates: reduce the variance of outcomes by subtracting what the query alone predicts.
 
-The gain of a ranker for a query is the sum of Pr(click | grade) / rank over the first ``top`` documents of its ranking.
-An outcome is correlated with the difference between the gains of the two rankers, and the mean of this difference over
-all queries is known exactly. So
+The gain of a ranker for a query is the sum of Pr(click | grade) / rank over its first ``top`` documents. An outcome is
+correlated with the difference between the gains of the two rankers, whose mean over all queries is known exactly. So
 
-    outcome - slope x (difference of gains for this query - its mean over all queries)
+    outcome - slope x (difference of the gains for this query - its mean over all queries)
 
-has the same mean as the outcome, for any slope, and less variance (Owen, Monte Carlo theory, methods and examples,
-2013, section 8.9). The slope is fitted beforehand, with a separate random stream, to rankers that order documents at
-random, so the slope is independent of the comparisons that it corrects and of the rankers that are compared.
+has the same mean as the outcome, for any slope, and a smaller variance. The slope is fitted beforehand to rankers that
+order documents at random, with a separate random stream, so it does not depend on the comparisons that it corrects.
+
+References
+----------
+Owen. Monte Carlo Theory, Methods and Examples. 2013, section 8.9.
 """
 
 from __future__ import annotations
@@ -25,21 +27,21 @@ from ltr_duel.preferences.estimate.settings import Settings
 from ltr_duel.preferences.tally import FARTHEST, SCALE
 from ltr_duel.rankers import Rankings
 
-_QUERIES, _RANKERS = 256, 8  # numbers of sampled queries, and of rankers with random orders
-_EVALUATIONS = 1024  # for fitting a slope; its error is a few percent, and even 10 % would be harmless
-_STEPS = 1024.0  # slopes are multiples of 1 / 1024, so that rounding errors of sums do not change them
+_QUERIES, _RANKERS = 256, 8  # numbers of queries and of random rankers, for the fit of the slope
+_EVALUATIONS = 1024  # for the fit. Its error is then a few percent, and even 10 % would be harmless
+_STEPS = 1024.0  # slopes are rounded to multiples of 1 / 1024, so that rounding errors of sums do not matter
 _MOST_GAIN = (FARTHEST - 1.0) / 2
 
 
 def corrections_of(settings: Settings) -> FloatMatrix:
-    """Return corrections, (K, n_queries): an outcome of i against j is reduced by correction i minus correction j."""
+    """Return the correction of each ranker and query. An outcome is reduced by the difference of two corrections."""
     corrections = gains_of(settings.comparer)
     centre(corrections, fitted_slope(settings), _MOST_GAIN)
     return corrections
 
 
 def fitted_slope(settings: Settings) -> float:
-    """Return the slope of outcomes on differences of gains, fitted to rankers that order documents at random."""
+    """Return the regression slope of outcomes on differences of gains, fitted to random rankers."""
     rng = stream(settings.seed, "preferences", "control")
     comparer = random_rankers(settings.comparer, rng)
     sample = replace(settings, comparer=comparer, stratified=False)
@@ -59,7 +61,7 @@ def fitted_slope(settings: Settings) -> float:
 
 
 def random_rankers(comparer: Comparer, rng: np.random.Generator) -> Comparer:
-    """Return a copy of the comparer whose rankers order documents at random, for a sample of the queries."""
+    """Return a comparer for rankers that order documents at random, on a sample of the queries."""
     corpus = comparer.rankings
     queries = rng.permutation(corpus.n_queries)[:_QUERIES]
     spans = [np.arange(corpus.query_ptr[q], corpus.query_ptr[q + 1]) for q in queries]
@@ -73,7 +75,7 @@ def random_rankers(comparer: Comparer, rng: np.random.Generator) -> Comparer:
 
 
 def gains_of(comparer: Comparer) -> FloatMatrix:
-    """Return the gain of each ranker for each query, (K, n_queries)."""
+    """Return the gain of each ranker for each query, shape (K, n_queries)."""
     rankings = comparer.rankings
     gains = np.zeros((len(rankings), rankings.n_queries))
     p_click = users_of(comparer.clicks, comparer.top).p_click
@@ -92,7 +94,7 @@ def add_gains(
     top: int,
     gains: FloatVector,
 ) -> None:
-    """Add the gain of a ranker for each query to ``gains``."""
+    """Add the gain of one ranker for each query to ``gains``."""
     for query in range(gains.shape[0]):
         start = query_ptr[query]
         for r in range(min(top, query_ptr[query + 1] - start)):
@@ -101,7 +103,7 @@ def add_gains(
 
 @kernel
 def centre(gains: FloatMatrix, slope: float, most: float) -> None:
-    """Turn gains into corrections: multiply by ``slope``, clip at ``most``, and subtract the mean over queries."""
+    """Turn gains into corrections: multiply by ``slope``, limit to ``most``, and subtract the mean over queries."""
     for ranker in range(gains.shape[0]):
         total = 0.0
         for query in range(gains.shape[1]):

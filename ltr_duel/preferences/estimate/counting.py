@@ -1,12 +1,9 @@
 """Make the comparisons on all threads, and add up their counts.
 
-pairs x blocks --cut--> pieces --threads--> whole-number counts --add up--> tally
-
-Block b of a pair contains its comparisons 4,000 b to 4,000 (b + 1) - 1, and has a separate random stream, whose key
-contains the names of the two rankers and b. So the first n comparisons of a pair depend neither on the other rankers
-nor on the number of threads. Block b of sets contains 100 multileaved lists, and has its own stream too. Lists are
-independent and contain a pair at most once, so the standard error of a pair is that of a mean, but the outcomes of
-different pairs are correlated.
+The comparisons of a pair are made in blocks of 4,000. Each block has a random stream of its own, whose key contains the
+names of the two rankers and the number of the block. For this reason, the comparisons of a pair depend neither on the
+other rankers nor on the number of threads. For the threads, the work is cut into pieces of many pairs or many blocks.
+Sets of rankers are compared in blocks of 100 multileaved lists, which have random streams of their own, too.
 """
 
 from __future__ import annotations
@@ -25,13 +22,13 @@ from ltr_duel.preferences.estimate.evaluators import NO_CORRECTIONS, BlockPlan, 
 from ltr_duel.preferences.estimate.settings import Settings
 from ltr_duel.preferences.tally import SCALE, Tally
 
-BLOCK = 4000  # lists in a block of a pair; a multiple of the number of lists in a unit, which is 1, 2 or 4
+BLOCK = 4000  # lists in a block of a pair. A unit has 1, 2 or 4 lists, so a block has whole units
 SET_BLOCK = 100  # lists in a block of sets
-_PIECE = 400_000  # comparisons of a piece, counted in < 1 s, so progress is frequent and Ctrl-C is fast
+_PIECE = 400_000  # comparisons of a piece: less than a second of work, so that Ctrl-C is fast
 
 
 class Piece(NamedTuple):
-    """Comparisons ``begin[n]`` to ``end[n] - 1`` of each pair ``first[n]``, ``second[n]``."""
+    """Work for a thread: the comparisons ``begin[n]`` to ``end[n] - 1`` of each pair ``first[n]``, ``second[n]``."""
 
     first: IntVector
     second: IntVector
@@ -40,7 +37,7 @@ class Piece(NamedTuple):
 
 
 class PairCounter:
-    """Counts comparisons of pairs on ``jobs`` threads."""
+    """Compare pairs of rankers on ``jobs`` threads, and count the outcomes."""
 
     def __init__(self, settings: Settings, jobs: int) -> None:
         self.settings = settings
@@ -88,9 +85,9 @@ class PairCounter:
 
 
 def queries_of(block: int, settings: Settings) -> IntVector:
-    """Return the queries of a block, one for each unit; empty if queries are drawn separately for each pair.
+    """Return the query of each unit of a block, if queries are visited in turn; else an empty array.
 
-    If queries are stratified, the units of a pair visit all queries in turn, in a new random order for each pass.
+    All pairs visit the queries in the same order. Each pass over the queries has a new random order.
     """
     if not settings.stratified:
         return np.zeros(0, np.int64)
@@ -110,7 +107,7 @@ def _queries_in_turn(block: int, seed: int, n_queries: int, size: int) -> IntVec
 
 
 def _pieces(work: Piece) -> Iterator[Piece]:
-    """Cut the comparisons into pieces of about equal size; those of one pair are cut only if they exceed one piece."""
+    """Cut the work into pieces of about equal size. A pair is cut only if it is larger than a piece."""
     sizes = work.end - work.begin
     before, start = np.concatenate([[0], np.cumsum(sizes)]), 0
     while start < len(sizes):
@@ -126,7 +123,7 @@ def _pieces(work: Piece) -> Iterator[Piece]:
 
 
 def count_sets(settings: Settings, comparisons: int, jobs: int) -> Tally:
-    """Multileave random sets of rankers until each pair has this many comparisons, on average over pairs."""
+    """Multileave random sets of rankers until a pair has, on average, this number of comparisons."""
     size, rankers = settings.size, len(settings.rankings)
     lists = -(-comparisons * rankers * (rankers - 1) // (size * (size - 1)))
     piece = -(-_PIECE // (size * (size - 1) // 2 * SET_BLOCK)) * SET_BLOCK
@@ -164,9 +161,9 @@ def count_slates(
 ) -> None:
     """Multileave ``lists`` lists of random sets, and add their outcomes to ``counts[:, i, j]``.
 
-    The counts of i < j are the lists, the wins of i minus those of j, and the lists that one of them won. ``arms`` are
-    all rankers, in any order; the first ``size`` of them, after a partial shuffle, are the set of a list. The set of
-    all rankers is not shuffled, so that a method that solves a program for a set solves it once for a query.
+    The three counts of a pair i < j are the lists, the wins of i minus the wins of j, and the lists without a tie.
+    ``arms`` are all rankers in any order; a partial shuffle puts the set of a list at the beginning. The set of all
+    rankers is never shuffled, because a method that solves a program for each set can then reuse its solution.
     """
     for _ in range(lists):
         query = random_below(n_queries, rng)

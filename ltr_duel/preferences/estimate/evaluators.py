@@ -1,12 +1,14 @@
-"""Evaluate lists for one choice of a query: one user's clicks, or the mean over users of one list or of two.
+"""Ways to evaluate a pair of rankers on a query: by the clicks of one user, or by a mean over all users.
 
-A method with `draw_mirrored` can draw lists in mirrored pairs, both from the same uniform numbers (`Antithetic`). If a
-ranker has a chance advantage in one list, the other ranker has it in the mirrored list, so the mean of the two lists
-varies much less than the mean of two independent lists (Hammersley and Morton, A New Monte Carlo Technique: Antithetic
-Variates, 1956).
+Some methods can also draw two mirrored lists from the same random numbers (`Antithetic`). If chance favours one ranker
+in the first list, it favours the other ranker in the second list. The mean over two mirrored lists therefore varies
+much less than the mean over two independent lists.
 
-If ties are reordered for each list (``resample``), both rankings of the query are copied to scratch arrays before each
-evaluation, with ties in a new random order (`Resampled`). The expected outcome over all orders is unchanged.
+If the rankings reorder ties for each list (``resample``), each evaluation begins with a new random order (`Resampled`).
+
+References
+----------
+Hammersley, Morton. A New Monte Carlo Technique: Antithetic Variates. 1956.
 """
 
 from __future__ import annotations
@@ -26,12 +28,12 @@ NO_CORRECTIONS = np.zeros((0, 0))
 
 @dispatched
 def evaluate(evaluator: Any, query: int, first: int, second: int, rng: np.random.Generator) -> float:
-    """Return the outcome, from -1 (``second`` won) to +1, of one list or mirrored pair of lists for a query."""
+    """Return the outcome of one evaluation on a query, from -1 (``second`` is better) to +1 (``first`` is better)."""
     raise TypeError("this evaluator cannot evaluate lists")
 
 
 class Played(NamedTuple):
-    """Evaluator in which one user sees the list and clicks."""
+    """Evaluate by the clicks of one user on one list."""
 
     comparison: Comparison
     n_queries: int
@@ -42,7 +44,7 @@ def _play(evaluator: Played, query: int, first: int, second: int, rng: np.random
 
 
 class Integrated(NamedTuple):
-    """Evaluator that averages over all users of a list."""
+    """Evaluate by the mean over all users who might see a list."""
 
     comparison: Comparison
     n_queries: int
@@ -56,12 +58,12 @@ def _integrate(evaluator: Integrated, query: int, first: int, second: int, rng: 
 
 
 class Antithetic(NamedTuple):
-    """Evaluator that averages over all users of two mirrored lists."""
+    """Evaluate by the mean over two mirrored lists and all users who might see them."""
 
     comparison: Comparison
     n_queries: int
     tree: Tree
-    uniforms: FloatVector  # (top,) scratch for the uniform numbers that determine contributors and documents
+    uniforms: FloatVector  # (top,) scratch memory for the random numbers from which both lists are drawn
 
 
 def _integrate_both(evaluator: Antithetic, query: int, first: int, second: int, rng: np.random.Generator) -> float:
@@ -76,11 +78,11 @@ def _integrate_both(evaluator: Antithetic, query: int, first: int, second: int, 
 
 
 class Resampled(NamedTuple):
-    """Evaluator that gives two rankers a new order of ties for each evaluation of a query."""
+    """Reorder the ties of both rankers, then evaluate by another evaluator."""
 
     comparison: Comparison
     n_queries: int
-    inner: Any  # an evaluator of the query in `comparison.current`
+    inner: Any  # the other evaluator, for the reordered query in `comparison.current`
 
 
 def _evaluate_redrawn(evaluator: Resampled, query: int, first: int, second: int, rng: np.random.Generator) -> float:
@@ -101,7 +103,7 @@ implement(evaluate, Resampled, _evaluate_redrawn)
 
 
 def open_evaluator(settings: Settings) -> Played | Integrated | Antithetic | Resampled:
-    """Return the evaluator of one thread, with its scratch arrays."""
+    """Return an evaluator for one thread, with scratch memory of its own."""
     comparison, n_queries = settings.comparer.open(), settings.rankings.n_queries
     if not settings.integrated:
         return Played(comparison, n_queries)
@@ -117,22 +119,22 @@ def open_evaluator(settings: Settings) -> Played | Integrated | Antithetic | Res
 
 
 class BlockPlan(NamedTuple):
-    """Settings for the comparisons of a block."""
+    """How the comparisons of a block are made."""
 
     evaluator: Any
-    queries: IntVector  # one query for each unit; empty if queries are drawn separately for each pair
+    queries: IntVector  # the query of each unit; empty if queries are drawn at random
     corrections: FloatMatrix  # (K, n_queries), or `NO_CORRECTIONS`; see `ltr_duel.preferences.estimate.control`
-    lists: int  # of an evaluation
-    evaluations: int  # of a unit
+    lists: int  # number of lists of an evaluation
+    evaluations: int  # number of evaluations of a unit
 
 
 @kernel
 def count_block(
     plan: BlockPlan, first: int, second: int, begin: int, end: int, rng: np.random.Generator, row: IntVector
 ) -> None:
-    """Simulate the first ``end`` comparisons of a block; add all except the first ``begin`` of them to ``row``.
+    """Make the first ``end`` comparisons of a block, and add all except the first ``begin`` of them to ``row``.
 
-    ``row``: lists, total, square, within; see `ltr_duel.preferences.tally.Tally`.
+    ``row`` has the counts lists, total, square and within of `ltr_duel.preferences.tally.Tally`.
     """
     evaluator, queries, corrections = plan.evaluator, plan.queries, plan.corrections
     lists = plan.lists * plan.evaluations

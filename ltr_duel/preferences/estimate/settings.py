@@ -1,4 +1,4 @@
-"""Settings of an estimate except the number of comparisons."""
+"""The settings of an estimate: how two rankers are compared, and by which methods the variance is reduced."""
 
 from __future__ import annotations
 
@@ -12,20 +12,19 @@ from ltr_duel.rankers import Rankings, require_rankings
 
 VARIANCE_REDUCTION = ("auto", "none")
 NUMBERS = 1  # version of the random lists and queries, see `ltr_duel.core.digest`
-MANY, FEW = 4000, 1000  # default numbers of comparisons of a pair, without and with variance reduction
-MOST_IN_A_SET = 200  # default size of sets if there are more rankers
-REDRAWN_RULE = "redraw_at_inference"  # the tie rule that uses two orders of ties for each list
+MANY, FEW = 4000, 1000  # comparisons of a pair by default, without and with variance reduction
+MOST_IN_A_SET = 200  # the default size of sets, if there are more rankers
+REDRAWN_RULE = "redraw_at_inference"  # the tie rule that orders ties anew before clicks are credited
 
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """Settings that determine each simulated comparison.
+    """Everything that determines a simulated comparison.
 
-    reduced: whether the variance is reduced: the part of an outcome that the query predicts is subtracted ("control"),
-        and the outcomes of compiled methods are means over users ("integrated"), of mirrored lists if the method can
-        mirror ("antithetic").
-    stratified: whether queries are visited in turn, with two evaluations each; only if the variance is reduced.
-    size: number of rankers of a set; 0 if pairs are compared.
+    reduced: whether the variance of outcomes is reduced. If so, control variates are used, and also means over users
+        and mirrored lists (see `integrated` and `antithetic`) if the method can do so.
+    stratified: whether queries are visited in turn, with two evaluations each. Requires ``reduced``.
+    size: the number of rankers in a set; 0 if pairs are compared.
     """
 
     comparer: Comparer
@@ -36,32 +35,32 @@ class Settings:
 
     @property
     def rankings(self) -> Rankings:
-        """The rankers and their corpus."""
+        """The rankers that are compared."""
         return self.comparer.rankings
 
     @property
     def integrated(self) -> bool:
-        """Whether an outcome is the mean over the users of a list."""
+        """Whether an outcome is the mean over all users who might see a list, not the outcome of one user."""
         return self.reduced and self.comparer.compiled
 
     @property
     def antithetic(self) -> bool:
-        """Whether lists are drawn in mirrored pairs."""
+        """Whether an evaluation is the mean over two mirrored lists; see `ltr_duel.preferences.estimate.evaluators`."""
         return self.integrated and self.comparer.configured.component.draw_mirrored is not None
 
     @property
     def lists(self) -> int:
-        """Number of lists of an evaluation."""
+        """The number of lists of an evaluation."""
         return 2 if self.antithetic else 1
 
     @property
     def evaluations(self) -> int:
-        """Number of evaluations for one choice of a query: two estimate the variance within a query."""
+        """The number of evaluations for one choice of a query. The variance within a query needs two."""
         return 2 if self.stratified else 1
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """All settings that determine an estimate except the number of comparisons, as JSON."""
+        """Everything that determines an estimate, except the number of comparisons, as JSON."""
         settings = {**self.comparer.provenance, "seed": self.seed}
         if self.size:
             settings["size"] = self.size
@@ -85,11 +84,11 @@ def make_settings(
     comparisons: int | None = None,
     size: int | None = None,
 ) -> Settings:
-    """Check the options of a user, and return the settings; ``comparisons``: the number of a pair, as far as known.
+    """Check the options of a user, and return the settings.
 
-    Strata evaluate each query twice, so they need enough comparisons to see all queries: on 5,000 queries, 1,000
-    comparisons have an error of .0038 with strata, and of .0033 without. If ties are reordered before clicks are
-    credited, the clicks on a list do not determine its outcome, so nothing is reduced. Sets are never reduced.
+    ``comparisons`` is the planned number of comparisons of a pair. Queries are visited in turn only if this number is
+    at least twice the number of queries, because otherwise some queries are never seen, and errors are larger. The
+    variance is not reduced for sets, nor if ties are reordered before clicks are credited.
     """
     require_rankings(rankings)
     model = click_model(clicks, rankings.grades)

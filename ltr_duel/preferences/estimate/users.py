@@ -1,14 +1,14 @@
-"""The mean outcome of a shown list over all users who might see it.
+"""Compute the mean outcome of a shown list over all users who might see it.
 
-The mean over all users has less variance than the outcome of one user, and the same expectation. For any method, the
-users are a tree, which branches at each rank: some users click, some stop, the others go on. `walk_users` traverses the
-tree. A branch taken by fewer than one user in 16 is not split further. The users on such branches are sampled
-systematically (Cochran, Sampling Techniques, 3rd ed., chapter 8): one user per sixteenth of all users is simulated to
-the end and represents this sixteenth. The mean is unbiased, and the time is bounded.
+This mean has the same expectation as the outcome of one user, and a smaller variance. The users of a list form a tree,
+which branches at each rank: some users click, some leave, the others go on to the next rank. `walk_users` follows the
+branches and adds up outcomes. To limit the time, a branch with fewer than one user in 16 is not split further. Instead,
+single users on such branches are simulated to the end, and each represents a sixteenth of all users (systematic
+sampling: Cochran, Sampling Techniques, 3rd ed., chapter 8). The mean stays unbiased.
 
-One case is faster: the contributors of documents do not depend on clicks (`find_contributors`), and the outcome is the
-mean sign of the balance, which is the number of clicks that the first ranker owns minus the number that the second
-owns. A dynamic programme over the balance then integrates over clicks and contributors exactly.
+Some methods need no tree: clicks do not change which ranker probably contributed a document, and the outcome depends
+only on the balance, the clicks that the first ranker owns minus those of the second. The probability of each balance is
+then computed rank by rank, and the mean is exact.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ import numpy as np
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, dispatched, implement, kernel, uniform, vector
 from ltr_duel.interleaving import Comparer, Comparison, credit_pair, find_contributors
 
-RARE = 1 / 16  # share of all users; a branch with a smaller share is not split
+RARE = 1 / 16  # a branch with a smaller share of all users is not split
 _EQUAL = 1e-12  # smaller differences of probabilities count as ties
 
 
 class PairList(NamedTuple):
-    """The list on the page: its query, its two rankers, and its length."""
+    """The shown list: its query, its two rankers, and its length."""
 
     query: int
     first: int
@@ -34,13 +34,13 @@ class PairList(NamedTuple):
 
 
 class ByCredit(NamedTuple):
-    """For any method: the method credits the clicks of each branch."""
+    """For any method: the method itself credits the clicks of each branch."""
 
     any_method: bool = True  # numba does not support empty NamedTuple classes
 
 
 class BySign(NamedTuple):
-    """The outcome is the sign of Pr(the first ranker owns more clicks) - Pr(the second does), given the clicks."""
+    """The outcome is +1 if the first ranker more probably owns more of the clicks, and -1 if the second does."""
 
     owned: FloatMatrix  # (top + 1, top + 1) owned[n, m] = Pr(the first ranker owns m of the first n clicks)
 
@@ -52,16 +52,16 @@ class ByBalance(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """Probabilities of actions at each rank, and scratch arrays."""
+    """The probabilities of the users' actions at each rank, and scratch memory."""
 
     credit: ByCredit | BySign | ByBalance
     rare: float
     click: FloatVector  # (top,) Pr(click | the user reaches the rank)
     stop: FloatVector  # (top,) Pr(stop | click)
     leave: FloatVector  # (top,) Pr(leave | no click)
-    go_on: FloatVector  # (top,) Pr(no click, and on to the next rank | the user reaches the rank)
-    mass: FloatVector  # (top + 1,) share of all users who are on this branch
-    rank: IntVector  # (top + 1,) rank of the next document on this branch
+    go_on: FloatVector  # (top,) Pr(no click, and go on to the next rank | the user reaches the rank)
+    mass: FloatVector  # (top + 1,) share of all users on each open branch
+    rank: IntVector  # (top + 1,) rank of the next document on the branch
     outcome: FloatVector  # (top + 1,) outcome of the clicks so far
     q: FloatVector  # (top,) Pr(the first ranker contributed rank k), given the list
     balance: FloatVector  # (2 top + 3,) share of users whose balance is index - length - 1
@@ -69,7 +69,7 @@ class Tree(NamedTuple):
 
 
 def open_tree(comparer: Comparer, rare: float = RARE) -> Tree:
-    """Allocate a tree for the lists of a comparison; with ``rare = 0`` the whole tree is traversed."""
+    """Return a tree with scratch memory. If ``rare`` is 0, all branches are followed."""
     method, top = comparer.configured.component, comparer.top
     click, stop, leave, go_on, q = np.zeros((5, top))
     mass, outcome = np.zeros((2, top + 1))
@@ -96,7 +96,7 @@ def mean_over_users(comparison: Comparison, tree: Tree, shown: PairList, rng: np
 
 @dispatched
 def mean_outcome(credit: Any, comparison: Comparison, tree: Tree, shown: PairList, rng: np.random.Generator) -> float:
-    """Return the result of `mean_over_users`, given the click, stop and leave probabilities at each rank."""
+    """Return the mean outcome, given the probabilities of the users' actions; the credit determines how."""
     return walk_users(comparison, tree, shown, rng)
 
 
@@ -116,7 +116,7 @@ def _mean_by_balance(
 
 @kernel
 def find_owners(comparison: Comparison, tree: Tree, shown: PairList) -> None:
-    """Fill ``tree.q`` for the ranks that can be clicked."""
+    """Compute ``tree.q``, the probable contributors, for the ranks that can be clicked."""
     c, n = comparison, 0
     for k in range(shown.length):
         if tree.click[k] > 0.0:
@@ -128,7 +128,7 @@ def find_owners(comparison: Comparison, tree: Tree, shown: PairList) -> None:
 
 @kernel
 def mean_balance(tree: Tree, length: int) -> float:
-    """Return Pr(the first ranker owns more clicks) - Pr(the second ranker does), over users and contributors."""
+    """Return Pr(the first ranker owns more clicks) - Pr(the second ranker owns more), over all users."""
     total, zero = 0.0, length + 1
     for d in range(2 * length + 3):
         tree.balance[d] = 0.0
@@ -152,7 +152,7 @@ def mean_balance(tree: Tree, length: int) -> float:
 
 @dispatched
 def outcome_of(credit: Any, comparison: Comparison, tree: Tree, shown: PairList, begin: int, n_clicks: int) -> float:
-    """Return the outcome of the first ``n_clicks`` clicks on the page, the first ``begin`` of which had an outcome."""
+    """Return the outcome of the first ``n_clicks`` clicks, when the outcome of the first ``begin`` is already known."""
     c = comparison
     return credit_pair(c.method, c.lists, shown.query, shown.first, shown.second, c.page, shown.length, n_clicks)
 
@@ -174,10 +174,10 @@ def _sign_of_owned(
 
 @kernel
 def walk_users(comparison: Comparison, tree: Tree, shown: PairList, rng: np.random.Generator) -> float:
-    """Return the mean outcome over users: the sum of outcome times share over the tree, depth first."""
+    """Return the mean outcome over all users: go through the tree, depth first, and add share times outcome."""
     c = comparison
     total, n = 0.0, 0  # n: number of clicks so far
-    rare, next_sample = 0.0, tree.rare * uniform(rng)  # users on rare branches: share so far, share at next sample
+    rare, next_sample = 0.0, tree.rare * uniform(rng)  # share of users on rare branches: so far, at the next sample
     tree.mass[0] = 1.0
     tree.rank[0] = 0
     tree.outcome[0] = 0.0
@@ -216,11 +216,11 @@ def walk_users(comparison: Comparison, tree: Tree, shown: PairList, rng: np.rand
 def follow_user(
     comparison: Comparison, tree: Tree, shown: PairList, n_clicks: int, rank: int, rng: np.random.Generator
 ) -> float:
-    """Simulate a user who reaches ``rank`` after ``n_clicks`` clicks; return the outcome of all clicks."""
+    """Simulate a user who reaches ``rank`` after ``n_clicks`` clicks; return the outcome of all the user's clicks."""
     c = comparison
     n, k, length = n_clicks, rank, shown.length
     while k < length:
-        u, share = uniform(rng), 1.0  # ``share``: of the users with these clicks, those who reach rank k
+        u, share = uniform(rng), 1.0  # ``share``: how many of the users with these clicks reach rank k
         while k < length and u < share * tree.go_on[k]:
             share *= tree.go_on[k]
             k += 1

@@ -1,1 +1,1 @@
-"""Properties of a preference matrix: winners, confidence in the winners, transitivity, and lower bounds on regret."""
+"""Properties of a preference matrix: its winners and their probability, transitivity, and lower bounds on regret."""

@@ -1,4 +1,4 @@
-"""The hardness of a preference matrix: the gaps, and an asymptotic bound on the regret of policies that play pairs."""
+"""How hard a preference matrix is for policies: the gaps, and a lower bound on regret."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ltr_duel.preferences.matrix import PreferenceMatrix
 
 
 def gaps(matrix: PreferenceMatrix) -> FloatVector | None:
-    """Return p[winner, j] - 1/2 for each ranker j, which is zero for the winner; None if there is no Condorcet winner.
+    """Return how clearly the Condorcet winner beats each ranker j: p[winner, j] - 1/2. None if there is no winner.
 
     Parameters
     ----------
@@ -30,13 +30,15 @@ def gaps(matrix: PreferenceMatrix) -> FloatVector | None:
 
 
 def lower_bound(matrix: PreferenceMatrix) -> float | None:
-    """Return the constant c of the asymptotic lower bound ``c ln T`` on average regret; None if there is no winner.
+    """Return the constant c of a lower bound on regret, ``c ln T``; None if there is no Condorcet winner.
 
-    Komiyama, Honda, Kashima, Nakagawa. Regret Lower Bound and Optimal Algorithm in Dueling Bandit Problem. COLT 2015,
-    Theorem 1, with regret (gap_i + gap_j) / 2. The constant is the cost of comparing each suboptimal arm i with its
-    cheapest rival j until it is certain that i loses:
-    ``sum_{i != winner} min_{j: p_ij < 1/2} (gap_i + gap_j) / (2 d(p_ij, 1/2))``, where d is the relative entropy of two
-    Bernoulli distributions. The bound holds for every strongly consistent policy that compares two arms per step.
+    In the long run, every strongly consistent policy that compares two arms per step has at least this regret after T
+    steps, if a step costs the mean gap of its two arms. After few steps, a policy may have less. The constant is the
+    least regret with which each arm except the winner is compared with a rival until it certainly loses:
+
+    ``c = sum_{i != winner} min_{j: p_ij < 1/2} (gap_i + gap_j) / (2 d(p_ij, 1/2))``
+
+    Here gap_i is `gaps` of arm i, and d is the relative entropy of two coins.
 
     Parameters
     ----------
@@ -45,6 +47,11 @@ def lower_bound(matrix: PreferenceMatrix) -> float | None:
     Returns
     -------
     float or None
+
+    References
+    ----------
+    Komiyama, Honda, Kashima, Nakagawa. Regret Lower Bound and Optimal Algorithm in Dueling Bandit Problem. COLT 2015,
+    Theorem 1.
 
     Examples
     --------
@@ -61,7 +68,7 @@ def lower_bound(matrix: PreferenceMatrix) -> float | None:
 
 
 def entropy_to_half(p: FloatMatrix) -> FloatMatrix:
-    """Return the relative entropy d(p, 1/2) of two coins, accurate near 1/2."""
+    """Return the relative entropy d(p, 1/2) of a coin with probability p and a fair coin; accurate near 1/2."""
     x = 2 * p - 1
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = [np.where(y > -1, (1 + y) * np.log1p(np.maximum(y, -1)), 0.0) for y in (x, -x)]

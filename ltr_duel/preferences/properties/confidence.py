@@ -1,15 +1,13 @@
-"""Confidence in the winners of an estimated matrix: the posterior probability that they are the true winners.
+"""Confidence in the winners of an estimated matrix: the probability that they are the true winners.
 
-The prior of each entry is uniform from 0 to 1. An estimate is treated as the number of wins and losses that would give
-the same standard error (`effective_counts`), so the posterior of an entry is a Beta distribution, approximately normal
-for many comparisons. A ranker that won all of its few comparisons is therefore not certain to be better. An entry with
-standard error 0 is exact only if the matrix does not contain its number of comparisons.
+The probability of an entry is a posterior probability. Before any comparison, each value from 0 to 1 is equally likely.
+An estimate then counts as the number of wins and losses that would give its standard error (`effective_counts`), so the
+posterior is a Beta distribution. A ranker that won all of its few comparisons is therefore not certain to be better.
 
-Pairs are assumed to be compared independently, so the probability of a Condorcet winner is a product. If pairs share
-queries (variance reduction "stratified") or lists (of multileaving), the errors in a ranker's row
-are positively correlated, and the product is too small (Slepian's inequality). The probabilities of Copeland winners
-are computed from sampled matrices, and the probabilities of Borda winners from sampled scores. The random stream of the
-samples depends on the matrix only, so the results are reproducible.
+The probability of a Condorcet winner is the product over its pairs, as if pairs were compared independently. If pairs
+share lists or queries, their errors are positively correlated, and the product is too small (Slepian's inequality). The
+probabilities of Copeland and Borda winners are shares of random samples. These depend only on the matrix, so the same
+matrix always gives the same probabilities.
 """
 
 from __future__ import annotations
@@ -23,12 +21,12 @@ from ltr_duel.core import FloatMatrix, FloatVector, stream
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.properties.intervals import effective_counts
 
-_CERTAIN = 8.0  # pairs farther from 1/2 than this number of standard errors are not sampled
-_MOST_NUMBERS = 20_000_000  # maximum number of random numbers for all draws
+_CERTAIN = 8.0  # a pair more than so many standard errors from 1/2 is not sampled
+_MOST_NUMBERS = 20_000_000  # the maximum number of random numbers for all draws
 
 
 def pair_confidence(matrix: PreferenceMatrix) -> FloatMatrix:
-    """Return Pr(i truly beats j); for an exactly known matrix, 1 if p > 1/2 and otherwise 0."""
+    """Return the probability that i truly beats j. In an exactly known matrix, it is 1 if p > 1/2, and 0 otherwise."""
     n = effective_counts(matrix.p, matrix.standard_error, matrix.comparisons)
     wins, exact = (matrix.p > 0.5).astype(np.float64), np.isinf(n)
     if exact.all():  # without importing scipy
@@ -38,7 +36,7 @@ def pair_confidence(matrix: PreferenceMatrix) -> FloatMatrix:
 
 
 def condorcet_confidence(matrix: PreferenceMatrix) -> FloatVector:
-    """Return Pr(i beats every other ranker) for each ranker; the sum is at most 1.
+    """Return, for each ranker, the probability that it truly beats every other ranker. The sum is at most 1.
 
     Parameters
     ----------
@@ -61,11 +59,12 @@ def condorcet_confidence(matrix: PreferenceMatrix) -> FloatVector:
 
 
 def conclusion_confidence(matrix: PreferenceMatrix) -> float:
-    """Return the probability that the Condorcet winner of the matrix is the true one; or, without one, that none is.
+    """Return the probability that the conclusion from a matrix is true.
 
-    The latter is a lower bound: one minus the sum over rankers of the probability that the ranker beats its strongest
-    rival, times the number of rivals, since the strongest one is found in the same data. The complement of the winners'
-    probabilities would be near 1 for many rankers before any comparison, because the prior of each pair is uniform.
+    If the matrix has a Condorcet winner, the conclusion is that this is the true one. If it has none, the conclusion is
+    that there is none, and the result is a lower bound of its probability. For each ranker, the probability that it
+    beats its strongest rival is multiplied by the number of rivals, because the strongest one is chosen from the same
+    data. The bound is one minus the sum of these products over all rankers.
     """
     winner = matrix.condorcet_winner
     if winner is not None:
@@ -76,11 +75,10 @@ def conclusion_confidence(matrix: PreferenceMatrix) -> float:
 
 
 def copeland_confidence(matrix: PreferenceMatrix, draws: int = 2000) -> dict[str, float]:
-    """Return the probability of being a Copeland winner for each ranker that wins in at least one sampled matrix.
+    """Return, for each ranker that may be a Copeland winner, the probability that it is.
 
-    The probability is the sum of two parts. The first is the probability of being the Condorcet winner, which is a
-    product. The second is the share of sampled matrices that have no Condorcet winner, but have this ranker as a
-    Copeland winner.
+    The probability is the sum of two parts: the probability that the ranker is the Condorcet winner, and the share of
+    sampled matrices that have no Condorcet winner but have this ranker as a Copeland winner.
     """
     size, sure = len(matrix), pair_confidence(matrix)
     i, j = np.triu_indices(size, 1)
@@ -108,9 +106,9 @@ def copeland_confidence(matrix: PreferenceMatrix, draws: int = 2000) -> dict[str
 
 
 def borda_confidence(matrix: PreferenceMatrix, draws: int = 2000) -> dict[str, float]:
-    """Return the share of samples in which each ranker has the highest Borda score; shares of 0 are left out.
+    """Return, for each ranker that may be the Borda winner, the share of samples in which it has the highest score.
 
-    In an exactly known matrix, all rankers with the highest score have share 1.
+    In an exactly known matrix, each ranker with the highest score has the share 1.
     """
     size = len(matrix)
     n = effective_counts(matrix.p, matrix.standard_error, matrix.comparisons)

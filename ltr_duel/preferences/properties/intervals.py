@@ -1,4 +1,4 @@
-"""Confidence intervals for an estimated probability, from the estimate and its standard error."""
+"""Confidence intervals for an estimated probability with a given standard error."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from ltr_duel.core import FloatMatrix, IntMatrix, errors
 
 
 def effective_counts(p: FloatMatrix, error: FloatMatrix, counts: IntMatrix) -> FloatMatrix:
-    """Return the number of independent coin tosses that would give the same error: ``p (1 - p) / error^2``.
+    """Return how many tosses of a coin with probability p would have this standard error: ``p (1 - p) / error^2``.
 
-    For a pair whose comparisons all had the same outcome, the result is the number of comparisons; for an exactly known
-    matrix, it is infinite; for a pair that was never compared, it is zero.
+    The result is zero for a pair that was never compared, and infinite if p is exact. If all comparisons of a pair had
+    the same outcome, it is their number.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         n = np.where(error > 0, p * (1 - p) / error**2, np.where(counts > 0, counts, np.inf))
@@ -20,7 +20,7 @@ def effective_counts(p: FloatMatrix, error: FloatMatrix, counts: IntMatrix) -> F
 
 
 def wilson(p: FloatMatrix, n: FloatMatrix, confidence: float) -> tuple[FloatMatrix, FloatMatrix]:
-    """Return the ends of two-sided intervals for each entry; ``n`` as in `effective_counts`.
+    """Return the lower and the upper end of a confidence interval for each entry of p, from `effective_counts` n.
 
     Wilson. Probable Inference, the Law of Succession, and Statistical Inference. JASA 1927.
     """

@@ -1,25 +1,27 @@
-"""The effect of noise alone on cycles, gamma and similar properties of estimated preferences.
+"""Test whether cycles and other signs of intransitive preferences can be explained by the noise of an estimate.
 
-An estimate of transitive preferences is hardly ever transitive. So a property is compared with its distribution over
-transitive worlds. A transitive world is the strongly transitive matrix closest to the estimate
-(`strongly_transitive_fit`), plus random noise with the standard errors of the estimate.
+Even if the true preferences are transitive, an estimate of them usually has cycles. The test therefore asks how
+intransitive an estimate would be if the true preferences were strongly transitive. It finds the strongly transitive
+matrix that is closest to the estimate, and adds random noise with the standard errors of the estimate, many times. The
+results are called transitive worlds. A property of the estimate is then compared with its values in these worlds.
 
-The fit follows part of the noise of the estimate, so the worlds can be more transitive than the truth. A second
-bootstrap measures this bias: worlds are themselves fitted, and new worlds are drawn around the fits (Efron and
-Tibshirani, An Introduction to the Bootstrap, 1993, section 10.2). If a property falls by s from the first worlds to
-these new worlds, its true value may be higher by s. But the second fit starts from a smoother matrix, so s may be too
-small, and the correction is 2 s; it is never negative. Without it, 65 of 120 estimates of twelve rankers with equal
-gaps had a share of broken triples with p <= .05; with it, none.
+The closest matrix follows part of the noise, so the worlds may be too transitive. To measure this bias, the same steps
+are repeated: some worlds get a closest matrix of their own, around which second worlds are drawn. If a property falls
+by s from the first worlds to the second worlds, the values of the first worlds are corrected by 2 s, because s itself
+is rather too small. Without this correction, the test would often reject preferences that are strongly transitive.
 
-The null hypothesis is strong transitivity. Transitive preferences without strong transitivity, for example an order
-with many nearly even pairs, can show any number of cycles, so no number of cycles disproves an order. A circle of wins
-that are all beyond noise (`wins_beyond_noise`) does disprove one, whatever the preferences are.
+A small p-value does not disprove that the rankers have an order: preferences that are transitive but not strongly
+transitive, for example with many nearly even pairs, can show any number of cycles. Only a circle of wins that are all
+larger than noise disproves an order (`wins_beyond_noise`).
 
-The fit: preferences are strongly transitive if and only if the rankers can be sorted so that p[i, j] >= 1/2 for i
-before j, and p[i, j] does not decrease if j is replaced by a later ranker or i by an earlier ranker. The order is that
-of the Borda scores, whose errors are much smaller than the error of a single pair. Given the order, the closest such
-matrix by weighted least squares is an isotonic regression in two directions (Dykstra and Robertson, An Algorithm for
-Isotonic Regression for Two or More Independent Variables, Annals of Statistics 1982).
+To find the closest matrix, rankers are sorted by Borda score. A matrix is strongly transitive in this order if the
+entries above the diagonal are at least 1/2, never decrease along a row, and never increase down a column. The closest
+such matrix by weighted least squares is an isotonic regression in two directions.
+
+References
+----------
+Dykstra, Robertson. An Algorithm for Isotonic Regression for Two or More Independent Variables. Ann. Statist. 1982.
+Efron, Tibshirani. An Introduction to the Bootstrap. 1993, section 10.2.
 """
 
 from __future__ import annotations
@@ -36,11 +38,11 @@ from ltr_duel.preferences.properties import transitivity
 from ltr_duel.preferences.properties.bounds import lower_bound
 from ltr_duel.preferences.properties.subsets import condorcet_shares
 
-_REFITS, _REFITTED = 12, 600  # minimum number of refits, and of refits times rankers
+_REFITS, _REFITTED = 12, 600  # at least so many worlds are fitted again, and so many rankers in them
 _OUTSIDE = 0.05  # intervals cover 95%
-_SWEEPS = 60  # maximum number of sweeps of a fit
-_CLOSE = 1e-4  # sweeps end when no probability changes by more than this
-_LEAST_ERROR = 1e-6  # minimum standard error, for pairs whose outcomes were all equal
+_SWEEPS = 60  # the maximum number of sweeps of a fit
+_CLOSE = 1e-4  # a fit ends when no probability changes by more than this
+_LEAST_ERROR = 1e-6  # used for pairs whose outcomes were all equal, and so have the error 0
 
 Statistic = tuple[Callable[[PreferenceMatrix], float | None], int]
 
@@ -70,28 +72,31 @@ def transitive_null(
     worlds: int = 200,
     statistics: Mapping[str, Statistic] = STATISTICS,
 ) -> pd.DataFrame:
-    """Compare properties of estimated preferences with the same properties of transitive worlds.
+    """Test whether noise alone explains how intransitive estimated preferences are.
+
+    Properties of the matrix are compared with their values in transitive worlds: matrices that are strongly transitive,
+    apart from noise with the same standard errors.
 
     Parameters
     ----------
     matrix : PreferenceMatrix
-        With standard errors; `load_preferences` gives a published matrix those of a number of comparisons.
+        An estimate with standard errors. A published matrix has none, but `load_preferences` can add them if you know
+        the number of comparisons.
     rng : numpy.random.Generator
     worlds : int
         The number of transitive worlds, at least 19.
     statistics : mapping of str to (callable, {+1, -1, 0}), optional
-        The properties. The callable returns a number for a matrix, or None if there is no Condorcet winner; None counts
-        as less transitive than any number. The sign is +1 if a larger number is less transitive, -1 if a smaller number
-        is less transitive, and otherwise 0. The default properties are cycles of three, total order, top cycle, share
-        of triples that break strong transitivity, both gammas, violations of the triangle inequality, the smallest P_K,
-        and the constant of the lower bound.
+        The properties, by default the nine in `STATISTICS`. The callable returns a number for a matrix, or
+        None if there is no Condorcet winner, which counts as very intransitive. The sign is +1 if larger numbers are
+        less transitive, -1 if smaller numbers are, and 0 if the property says nothing about transitivity.
 
     Returns
     -------
     DataFrame
-        property; observed; low, median, high (the middle 95% of the transitive worlds; infinite if a world has no
-        Condorcet winner and the property needs one); p_value (Monte Carlo share of transitive worlds that are at least
-        as intransitive; two-sided for the lower bound, which is not a measure of transitivity).
+        One row for each property. Columns: ``property``; ``observed``, its value in the matrix; ``low``, ``median`` and
+        ``high``, the middle 95% of its values in the worlds, which are infinite where a world has no Condorcet winner;
+        and ``p_value``, the share of worlds that are at least as intransitive as the matrix. For a property with the
+        sign 0, the p-value is two-sided.
 
     Raises
     ------
@@ -114,7 +119,7 @@ def transitive_null(
         return [_number(measured(world), worse) for measured, worse in statistics.values()]
 
     first = np.array([measure(fitted) for _ in range(worlds)])
-    refits = min(worlds, max(_REFITS, _REFITTED // len(matrix)))  # the properties of few rankers are coarse
+    refits = min(worlds, max(_REFITS, _REFITTED // len(matrix)))  # with few rankers, properties take few values
     again = [strongly_transitive_fit(redrawn(fitted, error, rng), error) for _ in range(refits)]
     second = np.array([measure(p) for p in again])
     rows = [
@@ -133,7 +138,7 @@ def _noise(matrix: PreferenceMatrix) -> FloatMatrix:
 
 
 def redrawn(p: FloatMatrix, error: FloatMatrix, rng: np.random.Generator) -> FloatMatrix:
-    """Return preferences with normal noise added, clipped to [0, 1]."""
+    """Return preferences with added normal noise, clipped to [0, 1]."""
     upper = np.triu_indices(len(p), 1)
     drawn = np.full(p.shape, 0.5)
     drawn[upper] = np.clip(p[upper] + error[upper] * rng.standard_normal(len(upper[0])), 0, 1)
@@ -142,16 +147,16 @@ def redrawn(p: FloatMatrix, error: FloatMatrix, rng: np.random.Generator) -> Flo
 
 
 def wins_beyond_noise(matrix: PreferenceMatrix, confidence: float = 0.95) -> FloatMatrix:
-    """Return 1 where i beats j beyond noise, else 0; ``confidence`` holds for all pairs together (Bonferroni)."""
+    """Return 1 for each pair in which i surely beats j, else 0. The confidence holds for all pairs together."""
     size = len(matrix)
     reach = scipy.special.ndtri(1 - (1 - confidence) / max(1, size * (size - 1)))
     return (matrix.p - 0.5 > reach * _noise(matrix)).astype(np.float64)
 
 
 def strongly_transitive_fit(p: FloatMatrix, error: FloatMatrix) -> FloatMatrix:
-    """Return the strongly transitive matrix closest to ``p``, by squared differences in units of the (finite) errors.
+    """Return the strongly transitive matrix that is closest to ``p``, by squared differences divided by errors.
 
-    The result is exactly strongly transitive, and within about 1e-4 of the closest such matrix.
+    The result is exactly strongly transitive, and it differs by about 1e-4 or less from the closest such matrix.
     """
     size = len(p)
     order = np.argsort(-p.sum(axis=1), kind="stable")
@@ -169,7 +174,7 @@ def strongly_transitive_fit(p: FloatMatrix, error: FloatMatrix) -> FloatMatrix:
 
 
 def _isotonic(p: FloatMatrix, weight: FloatMatrix) -> FloatMatrix:
-    """Fit increasing rows and decreasing columns above the diagonal, by Dykstra's alternating projections."""
+    """Return the closest matrix with increasing rows and decreasing columns above the diagonal (Dykstra)."""
     size, isotonic = len(p), scipy.optimize.isotonic_regression
     fitted, by_rows, by_columns = p.copy(), np.zeros_like(p), np.zeros_like(p)
     for _ in range(_SWEEPS):

@@ -1,12 +1,12 @@
-"""Subsets of the rankers: the shares that have a Condorcet winner or a total order, and random subsets with a winner.
+"""Sets of rankers: how many of them have a Condorcet winner or a total order, and random sets with a winner.
 
-Ranker r wins a set of K rankers if and only if the other K - 1 are among the N_r rankers that r beats. So P_K, the
-share of sets that have a winner, is the sum of C(N_r, K - 1) over all r, divided by the number of sets. Sets with a
-winner can be sampled exactly: r is the winner with probability proportional to C(N_r, K - 1), and the others are any
-K - 1 of the N_r rankers.
+Ranker r wins a set of K rankers if it beats the other K - 1. If r beats N_r rankers in total, it therefore wins
+C(N_r, K - 1) sets. P_K, the share of sets with a winner, is the sum of these numbers over all r, divided by the number
+of sets. To draw a random set with a winner, draw r with probability proportional to C(N_r, K - 1), and then any K - 1
+of the rankers that r beats.
 
 Zoghi, Whiteson, Munos, de Rijke. RUCB. ICML 2014, section 8.1 and Figure 5. The paper prints C(N_r, K) instead of
-C(N_r, K - 1), but then P_1, which must be 1, would be the mean number of beaten rankers.
+C(N_r, K - 1), which must be a misprint, because P_1 would not be 1.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NUMBERS_AT_ONCE = 20_000_000
 
 
 def condorcet_shares(matrix: PreferenceMatrix) -> FloatVector:
-    """Return P_1, ..., P_n: the share of the subsets of each size that have a Condorcet winner; exact.
+    """Return, for each size from 1 to the number of rankers, the share of sets that have a Condorcet winner.
 
     Parameters
     ----------
@@ -46,15 +46,15 @@ def condorcet_shares(matrix: PreferenceMatrix) -> FloatVector:
 
 
 def total_order_share(matrix: PreferenceMatrix, size: int, *, subsets: int = 100_000, seed: int = 0) -> float:
-    """Return the share of the subsets with ``size`` rankers whose preferences are a total order.
+    """Return the share of the sets of ``size`` rankers in which preferences are a total order.
 
     Parameters
     ----------
     matrix : PreferenceMatrix
     size : int
-        Number of rankers in a subset.
+        The number of rankers in a set.
     subsets : int
-        Number of random subsets. If at most this number of subsets exists, each is checked, and the share is exact.
+        The number of random sets. If no more sets exist, all of them are checked, and the share is exact.
     seed : int
 
     Returns
@@ -65,7 +65,7 @@ def total_order_share(matrix: PreferenceMatrix, size: int, *, subsets: int = 100
     Raises
     ------
     InputError
-        If there are no subsets of this size.
+        If there are no sets of this size.
 
     Examples
     --------
@@ -84,14 +84,14 @@ def total_order_share(matrix: PreferenceMatrix, size: int, *, subsets: int = 100
         counts = (min(step, subsets - done) for done in range(0, subsets, step))
         batches = (np.argsort(rng.random((count, n)), axis=1)[:, :size] for count in counts)
     ordered = 0
-    for picks in batches:  # totally ordered: the scores are 0, 1, ..., size - 1
+    for picks in batches:  # in a total order, the numbers of wins are 0, 1, ..., size - 1
         scores = np.sort(beats[picks[:, :, None], picks[:, None, :]].sum(axis=2), axis=1)
         ordered += int((scores == np.arange(size)).all(axis=1).sum())
     return ordered / subsets
 
 
 def random_condorcet_subset(matrix: PreferenceMatrix, size: int, seed: int = 0) -> PreferenceMatrix:
-    """Return the matrix of a subset drawn uniformly from those of this size that have a Condorcet winner."""
+    """Return the matrix of a random set of ``size`` rankers that has a Condorcet winner."""
     size = errors.require_whole("the size of the subset", size, 1, len(matrix))
     picks = draw_winner_set(matrix, size, stream(seed, "subset", size))
     if not picks.size:
@@ -100,9 +100,9 @@ def random_condorcet_subset(matrix: PreferenceMatrix, size: int, seed: int = 0) 
 
 
 def draw_winner_set(matrix: PreferenceMatrix, size: int, rng: np.random.Generator) -> IntVector:
-    """Sample uniformly from the sets of ``size`` rankers that have a Condorcet winner.
+    """Draw a random set of ``size`` rankers that has a Condorcet winner, all such sets with the same probability.
 
-    Returns positions, the winner first and the others in the order of the matrix; empty if no set has a winner.
+    The result has the positions of the rankers, the winner first. It is empty if no set of this size has a winner.
     """
     beats = matrix.p > 0.5
     ways = [math.comb(int(count), size - 1) for count in beats.sum(axis=1)]

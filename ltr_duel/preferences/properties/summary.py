@@ -1,4 +1,4 @@
-"""All properties of a preference matrix in one record, and the von Neumann winner, which always exists."""
+"""All properties of a preference matrix in one record, and the von Neumann winner."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _UNLIKELY = 0.001  # smaller probabilities of winners are omitted
 
 @dataclass(frozen=True)
 class Properties:
-    """Winners, order and hardness of a matrix. Properties that require a Condorcet winner are None if there is none.
+    """The properties of a matrix. Those that require a Condorcet winner are None if there is none.
 
     copeland_winners, borda_winners: see `PreferenceMatrix`.
-    copeland_confidence, borda_confidence: the probability that each ranker wins; only probabilities above 0.001.
-    strong_violations: number of triples that break strong stochastic transitivity.
-    strong_triples: number of all triples in which i beats j and j beats k.
-    gamma_btm, gamma_rucb: two definitions of relaxed transitivity.
+    copeland_confidence, borda_confidence: the probability of each ranker to be the winner, if it is above 0.001.
+    strong_triples: the number of triples (i, j, k) in which i beats j and j beats k.
+    strong_violations: how many of these triples break strong transitivity.
+    gamma_btm, gamma_rucb: by which factor the matrix breaks strong transitivity, by two definitions.
     smallest_gap, smallest_gap_error: the winner's gap to its strongest rival, and the standard error of this gap.
-    lower_bound: the constant of ``ln T``; see `ltr_duel.preferences.lower_bound`.
+    lower_bound: the constant c of the lower bound c ln T; see `ltr_duel.preferences.lower_bound`.
     """
 
     condorcet_winner: str | None
@@ -37,12 +37,12 @@ class Properties:
     copeland_confidence: dict[str, float]
     borda_winners: tuple[str, ...]
     borda_confidence: dict[str, float]
-    von_neumann_winner: dict[str, float]  # rankers with positive weight
+    von_neumann_winner: dict[str, float]  # the weights of the rankers in the mixture, if positive
     top_cycle: tuple[str, ...]  # the smallest set of rankers that all beat every ranker outside it
     even_pairs: int  # pairs at exactly 1/2
     total_order: bool
     cyclic_triples: int
-    cycle: tuple[str, ...] | None  # one cyclic triple
+    cycle: tuple[str, ...] | None  # three rankers that beat each other in a circle
     strong_violations: int
     strong_triples: int
     gamma_btm: float | None
@@ -54,12 +54,12 @@ class Properties:
     least_condorcet_share: float  # the smallest P_K, the share of sets of K rankers with a Condorcet winner
 
     def as_dict(self) -> dict[str, Any]:
-        """Return all properties as JSON."""
+        """Return all properties as a dictionary."""
         return asdict(self)
 
 
 def matrix_properties(matrix: PreferenceMatrix) -> Properties:
-    """Compute all properties of a matrix.
+    """Return all properties of a matrix: its winners, its order, transitivity and hardness.
 
     Parameters
     ----------
@@ -113,11 +113,10 @@ def _likely(shares: dict[str, float]) -> dict[str, float]:
 
 
 def von_neumann_winner(matrix: PreferenceMatrix) -> FloatVector:
-    """Return weights, with sum 1, of a mixture of rankers that beats or ties each ranker.
+    """Return the weights, with sum 1, of a mixture of rankers that no ranker beats.
 
-    Dudik, Hofmann, Schapire, Slivkins, Zoghi. Contextual Dueling Bandits. COLT 2015. The weights are a maximin strategy
-    of the game ``p - 1/2``, whose value is 0. If several mixtures exist, one is returned; a Condorcet winner has
-    weight 1.
+    Such a mixture always exists. A Condorcet winner has the weight 1. In terms of games, the mixture is a maximin
+    strategy of the game ``p - 1/2`` (Dudik, Hofmann, Schapire, Slivkins, Zoghi. Contextual Dueling Bandits. COLT 2015).
     """
     size = len(matrix)
     cost = np.append(np.zeros(size), -1.0)  # maximise v

@@ -120,8 +120,9 @@ def simulate(
 
 def _compile(tasks: list[_Task], oracle: OracleSource, ranks: IntVector, jobs: int, *, compiled: bool) -> None:
     """Compile the loops of all policies before the runs, because two threads must not compile the same loop."""
-    opened = (open_run(*task, oracle, checkpoints(1), ranks, compiled=compiled) for task in tasks)
-    compile_ahead((code for run, _, _ in opened for code in run.compilations), jobs)
+    if len(tasks) > 1 or not isinstance(oracle, FromMatrix):  # one loop is compiled here, not in another process
+        opened = (open_run(*task, oracle, checkpoints(1), ranks, compiled=compiled) for task in tasks)
+        compile_ahead((code for run, _, _ in opened for code in run.compilations), jobs)
     for task in tasks:
         run_once(*task, oracle, checkpoints(1), ranks, compiled=compiled)
 

@@ -57,9 +57,8 @@ def check_policy(policy: Policy | str) -> None:
 def check_compiled(policy: Policy | str) -> None:
     """Check that a policy's arms exist, and that its compiled functions do the same as their Python source.
 
-    The final states are compared as well as the choices: numba may drop a write to an array that was unpacked from the
-    state, and this may change no choice. Compiling the policy takes one to two seconds. Raises `PolicyError` for the
-    first fault.
+    The final states are compared as well as the choices, because a wrong state may change no choice
+    yet. Compiling the policy takes one to two seconds. Raises `PolicyError` for the first fault.
     """
     _check(policy, _indexes, _repeatable)
 

@@ -209,15 +209,6 @@ def test_a_compiled_method_that_is_unfair_is_not_used(write, refuse, few, tmp_pa
 
 
 @COMPILED
-def test_a_policy_whose_writes_the_compiler_drops_is_not_simulated(write, refuse, tmp_path):
-    text, kept = examples("own_policy.md")[0], "        state.wins[first if outcome > 0 else second] += 1\n"
-    assert kept in text
-    drops = "        wins, plays = state\n        wins[first if outcome > 0 else second] += 1\n"
-    sentence = "policy 'drops' chooses differently as plain Python and as compiled code"
-    refuse(sentence, "simulate", "arxiv", "--plugin", write("drops", text.replace(kept, drops)))
-
-
-@COMPILED
 def test_plugins_of_a_run_are_checked_too(write, refuse, monkeypatch, tmp_path):
     def refuse_policy(name):
         raise InputError(f"{name} is checked")

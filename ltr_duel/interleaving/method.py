@@ -37,7 +37,7 @@ class Method(components.Component):
         See the functions of these names in `ltr_duel.interleaving.hooks`. A method needs the two functions for pairs,
         the two functions for slates (sets of rankers), or all four. The last two functions are optional.
     posterior : tuple of str
-        The outcome rules whose outcome is the sign of a mean over the possible contributors; see `find_contributors`.
+        The outcome rules that return the sign of a mean over the possible contributors; see `find_contributors`.
     outcomes : tuple of str
         The outcome rules for pairs; the first rule is the default.
     slate_outcomes : tuple of str

@@ -189,7 +189,7 @@ def _typeof(function: Kernel[Any, Any], context: Any) -> Any:
 
 
 def _addressed(value: Any) -> Any:
-    """Return an argument for compiled code, in which each Generator, also in a tuple, is replaced by its addresses."""
+    """Replace each Generator in an argument, also inside a tuple, by its addresses, which compiled code can use."""
     if isinstance(value, np.random.Generator):
         return borrowed(value)
     if isinstance(value, tuple):

@@ -79,10 +79,10 @@ def clopper_pearson(hits: ArrayLike, n: ArrayLike, confidence: float) -> tuple[F
 def bootstrap_interval(samples: FloatVector, units: int) -> tuple[float, float]:
     """Return the 95 % percentile interval of bootstrap samples, expanded for few units.
 
-    With few units, percentile intervals are too narrow. The ends are therefore moved outwards by the factor by which
-    Student's t is wider than the normal distribution, times sqrt(units / (units - 1)) (Hesterberg, What Teachers Should
-    Know About the Bootstrap, The American Statistician 2015, section 5.3). The units must be independent. The interval
-    does not allow for events that occurred in none of the units.
+    With few units, percentile intervals are too narrow. The ends are therefore moved outwards: the quantile of
+    Student's t, times sqrt(units / (units - 1)), replaces the quantile of the normal distribution. The units must be
+    independent. The interval does not allow for events that occurred in none of the units (Hesterberg, What Teachers
+    Should Know About the Bootstrap, The American Statistician 2015, section 5.3).
 
     samples: shape (n,); the statistic of each sample; NaN is ignored.
     units: number of independent observations, at least 2.
@@ -97,8 +97,8 @@ def sign_flip_p(x: ArrayLike, times: ArrayLike = 1) -> float:
 
     The test is exact for whole numbers whose absolute values sum to at most 4,000. Other numbers are first rounded to
     multiples of a small step, so that their absolute values sum to 1,000 steps or more. The test of the rounded numbers
-    is exact. For many observations, the sum is treated as normal: if (sum x^2)^2 / sum x^4 is above 1,000, or above 300
-    for numbers that are not whole. If all observations are 0, the result is 1.
+    is exact. For many observations, the sum is treated as normal. Their number counts as (sum x^2)^2 / sum x^4, and
+    must be above 1,000, or above 300 for numbers that are not whole. If all observations are 0, the result is 1.
 
     x: shape (n,); independent observations, or sums of independent clusters.
     times: number of occurrences of each observation.

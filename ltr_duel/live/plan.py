@@ -69,8 +69,8 @@ class LivePlan:
     at : int
         The start of the plan in seconds since 1970, which is used only when logs are checked.
     mode : {"experiment", "paused", "winner", "ended"}
-        "experiment" if rankers are compared. In the other modes, users see the list of one ranker. It is the incumbent
-        if the experiment is paused, and otherwise ``winner`` or, without a winner, the incumbent.
+        "experiment" if rankers are compared. In the other modes, users see the list of one ranker: ``winner`` if there
+        is a winner and the experiment is not paused, otherwise the incumbent.
     share, holdback : float
         The share of users who take part, and the share of users who always get the incumbent's list.
     policy, method, outcome, top : str, str, str, int

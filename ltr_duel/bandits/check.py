@@ -33,7 +33,7 @@ def check_policy(policy: Policy | str) -> None:
     Parameters
     ----------
     policy : Policy or str
-        A policy, registered or not, or the name of a policy, with or without parameters: ``"rucb:alpha=0.51"``.
+        A policy, or the name of a registered policy, if you like with parameters (``"rucb:alpha=0.51"``).
 
     Raises
     ------

@@ -73,7 +73,7 @@ def new_plans(n_arms: int) -> Plans:
 
 @kernel
 def record(estimates: Estimates, stale: IntVector, winner: int, loser: int) -> None:
-    """Count a duel, and mark as stale each arm whose row in `Superiors` changes, in its arms or their costs."""
+    """Count a duel. An arm becomes stale if the arms or the costs in its row of `Superiors` change."""
     wins, losses = estimates.wins, estimates.losses
     before = wins[winner, loser] - wins[loser, winner]
     wins[winner, loser] += 1

@@ -67,10 +67,10 @@ def recommend(state: Any, params: Any) -> int:
 
 @dispatched
 def idle_until(state: Any, params: Any, t: int) -> int:
-    """Return a step up to which `select` is certain to choose the same single arm as in step t, as late as possible.
+    """Return a step u. In all steps from t to u, `select` must be certain to choose the same single arm as in step t.
 
-    Up to that step, `select` and `update` must not draw random numbers or change the state. By default the step is t,
-    and the loop skips no steps.
+    In these steps, `select` and `update` must not draw random numbers or change the state. The loop skips the steps
+    after t up to u. By default u is t, and no step is skipped.
     """
     return t
 

@@ -1,7 +1,7 @@
 """A policy that your own program drives: `ask` returns the arms to compare, and `tell` takes the outcomes.
 
 A `Learner` calls the functions of a simulation, as plain Python. If you tell each outcome before the next comparison,
-its choices equal the choices of a simulation with the same random numbers. Outcomes may also come later, as in
+the learner's choices equal those of a simulation with the same random numbers. Outcomes may also come later, as in
 `ltr_duel.bandits.delayed`.
 """
 

@@ -203,7 +203,7 @@ def cause(error: OSError) -> str:
 
 @contextmanager
 def named_errors(path: str | Path, temporary: Path | None = None) -> Iterator[None]:
-    """Convert errors of the file system to `InputError` for ``path``. Errors about files outside ``temporary`` stay."""
+    """Convert file system errors to `InputError` for ``path``, but not errors about files outside ``temporary``."""
     try:
         yield
     except OSError as error:

@@ -3,8 +3,8 @@
 The tests that flip signs are exact even for few observations. Their hypothesis is that each observation is as likely as
 its negative, independently of the other observations. It holds if two rankers are identical, because chance then
 decides which of them contributed a clicked document. Under this hypothesis, the sign of each observation is a fair
-coin. The p-value is the probability that the sum with such signs is at least as far from 0 as the observed sum (Fisher,
-The Design of Experiments 1935, section 21). An observation may be the sum of a cluster of any size. Zeros do not count.
+coin. The p-value is the probability that the sum with random signs is at least as far from 0 as the observed sum
+(Fisher, The Design of Experiments 1935, section 21). An observation may be the sum of a cluster. Zeros do not count.
 
 For the weaker hypothesis that the mean is 0, the test is valid if the sample is large. The reason is that the sum is
 divided by the square root of the sum of squares (Janssen, Studentized permutation tests for non-i.i.d. hypotheses,
@@ -38,8 +38,8 @@ def student_reach(error: ArrayLike, freedom: ArrayLike, confidence: float) -> Fl
     """Return half the width of Student's interval of a mean; infinite if there are no degrees of freedom.
 
     The interval covers the expected value of the estimate. It is exact if the observations are independent and normal.
-    It is an approximation for 20 or more observations of bounded values. For fewer, and for values that are nearly
-    always equal, it is too narrow.
+    It is an approximation for 20 or more observations of bounded values. For fewer observations, and for values that
+    are nearly always equal, it is too narrow.
 
     error, freedom: standard errors, and their degrees of freedom.
     confidence: above 0 and below 1.

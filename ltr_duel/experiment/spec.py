@@ -1,4 +1,4 @@
-"""The TOML file of an experiment. This module reads this file and the plug-ins that it names, but no data.
+"""The TOML file of an experiment. This module reads the file and its plug-ins, but no data.
 
 If a key lists several values, all combinations are run: each problem with each policy, horizon and repetition.
 """

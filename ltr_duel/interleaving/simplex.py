@@ -1,13 +1,13 @@
 """Find the probabilities with which lists should be shown so that a comparison is fair; `fairest` is the solver.
 
-The solver receives a table of credits, with one column for each list and one row for each position. If the lists have
-the probabilities p, the bias is the sum of ``|table @ p|``. The solver finds the smallest possible bias and, among all
-p with this bias, one with the highest ``worth @ p``. With 10 rows, at most 11 lists get a positive probability.
+The solver receives the worth of each list, and a table of credits with one column for each list and one row for each
+position. For probabilities p of the lists, the bias is the sum of ``|table @ p|``. The solver first minimises the bias,
+and then, with this bias, maximises ``worth @ p``. With 10 rows, at most 11 lists get a positive probability.
 
-The solver is the revised simplex method in two phases. Besides the columns there are two variables for each row: the
-positive and the negative part of its entry in ``table @ p``. The first phase minimises the sum of these parts, which is
-the bias; the second phase maximises the worth. Ties between leaving variables are broken lexicographically, so the
-method ends (Dantzig, Orden, Wolfe. The generalized simplex method. Pacific Journal of Mathematics 1955).
+The solver is the revised simplex method in two phases. Its variables are p and, for each row, the positive and the
+negative part of the entry in ``table @ p``. The first phase minimises the sum of these parts, which is the bias; the
+second phase maximises the worth. Ties between leaving variables are broken lexicographically, so the method ends
+(Dantzig, Orden, Wolfe. The generalized simplex method. Pacific Journal of Mathematics 1955).
 """
 
 from __future__ import annotations

@@ -273,7 +273,7 @@ class LivePlan:
 
     @classmethod
     def read(cls, path: str | Path, keys: Keys) -> LivePlan:
-        """Read a plan from a file. Raises `InputError` if the file cannot be read, or like `from_json`."""
+        """Read a plan from a file. Raises `InputError` if the file cannot be read, or as `from_json` does."""
         path = arguments.as_path("a plan", path)
         try:
             text = path.read_text("utf-8", errors="replace")

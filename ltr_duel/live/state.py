@@ -34,7 +34,7 @@ _TOLERATED = 60.0  # seconds by which the experiment's clock may be ahead withou
 
 
 class LiveState(NamedTuple):
-    """The state of a live experiment with K rankers. A matrix compares the ranker of the row with that of the column.
+    """The state of a live experiment with K rankers. In a matrix, the row's ranker is compared with the column's.
 
     Examples
     --------
@@ -210,7 +210,7 @@ def beats_all(wins: IntMatrix) -> FloatVector:
 
     One arm beats another if it would win more than half of all their pages that are not ties. This share has a uniform
     prior; after w wins and l losses, its posterior distribution is Beta(1 + w, 1 + l). Pages and pairs are regarded as
-    independent. The probabilities hold if you look at them once.
+    independent. The probabilities are valid if you look only once.
     """
     ahead = scipy.special.betainc(wins.T + 1, wins + 1, 0.5)  # probability that the row beats the column
     np.fill_diagonal(ahead, 1.0)

@@ -2,7 +2,7 @@
 
 - ``exposures`` has a row for each page; ``seen`` marks pages with an event in the window, ``learned`` counted pages.
 - ``events`` has the events of pages, ``outcomes`` the outcomes for the policy, and ``controls`` the uses of controls.
-- ``counts`` has the outcomes of each pair; ``first`` marks those of a user's first page of the pair.
+- ``counts`` has the outcomes of each pair; ``first`` marks outcomes of a user's first page of the pair.
 - ``met`` has the pairs that each user has seen, and ``totals`` the number of counted pages of each set of rankers.
 - ``meta`` has the settings, the id, the time of creation, the latest time, and the version of the plan.
 

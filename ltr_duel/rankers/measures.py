@@ -43,7 +43,7 @@ class _Query(NamedTuple):
 
     @property
     def relevant(self) -> int:
-        """Number of relevant documents, at least 1 because it is a divisor."""
+        """Number of relevant documents, or 1 if there is none, because it is a divisor."""
         return max(int((self.best > 0).sum()), 1)
 
 
@@ -123,7 +123,7 @@ def measure_by_query(rankings: Rankings, measure: str | object = "NDCG@10") -> F
     Parameters
     ----------
     rankings : Rankings
-        The orders to measure. Their tied documents are not ordered again.
+        The orders to measure. The tie rule is not applied again.
     measure : str or a measure of ir_measures
         ``NDCG@k``, ``ERR@k``, ``MAP``, ``MRR``, ``P@k`` or ``R@k`` (recall), with a number for k.
 
@@ -189,8 +189,8 @@ def evaluate_rankers(
     -------
     DataFrame
         One row for each measure and ranker, the best ranker of a measure first. The columns are measure, ranker, mean,
-        low, high, difference, p and queries. The mean is over the queries; low and high are its confidence interval by
-        Student, NaN for a single query. The difference is the mean minus the mean of the best ranker.
+        low, high, difference, p and queries. The mean is over the queries. Its Student confidence interval is from low
+        to high, or NaN for a single query. The difference is the mean minus the mean of the best ranker.
 
         The column p has the p-value of the difference, NaN for the best ranker. It is the larger p-value of two tests,
         Student's test for pairs and a test with random signs, and is corrected by Holm's method for all pairs of

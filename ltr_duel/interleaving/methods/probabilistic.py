@@ -222,7 +222,7 @@ def trace_clicks(
 
 @kernel
 def first_left(above: int, ranks: IntVector, places: int) -> int:
-    """Return the first rank that is not in ``ranks[:places]``; ``above`` has a bit for each of these ranks to _BITS."""
+    """Return the first rank that is not in ``ranks[:places]``; the bits of ``above`` mark these ranks, up to _BITS."""
     free = trailing_zeros(~above) + 1
     m = 0
     while free > _BITS and m < places:
@@ -234,7 +234,7 @@ def first_left(above: int, ranks: IntVector, places: int) -> int:
 
 @kernel
 def lead_of_two(state: State, n_clicks: int) -> float:
-    """Return P1 - P2 for a pair: the probability that the first owns more clicks, minus that of the second."""
+    """Return P1 - P2: Pr(the first ranker owns more clicks) - Pr(the second ranker owns more clicks)."""
     state.owned[0] = 1.0
     for c in range(n_clicks):
         q = state.source[c, 0]
@@ -250,7 +250,7 @@ def lead_of_two(state: State, n_clicks: int) -> float:
 
 @jit.outlined
 def lead_among_many(state: State, a: int, b: int, n_clicks: int) -> float:
-    """Return the probability that a owns more clicks than b, minus the probability that it owns fewer, in a set."""
+    """Return Pr(ranker a owns more clicks than ranker b) - Pr(a owns fewer clicks than b), in a set."""
     middle = n_clicks + 1  # owned[middle + d] = Pr(difference d)
     state.owned[middle] = 1.0
     for c in range(n_clicks):

@@ -1,8 +1,8 @@
 """Groups of arms, called batches, in which MergeRUCB and MergeDTS search for the best arm.
 
 With many arms, comparing all pairs takes too long. Both policies divide the arms into small batches, and only arms of
-the same batch meet. An arm that another arm of its batch confidently beats is removed. When few enough arms remain, a
-stage ends: small batches are merged with large ones.
+the same batch meet. An arm is removed if another arm of its batch confidently beats it. When few enough arms remain, a
+stage ends, and small batches are merged with large batches.
 """
 
 from __future__ import annotations

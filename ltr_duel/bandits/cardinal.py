@@ -1,9 +1,9 @@
 """Ordinary bandit algorithms (*base bandits*), from which sparring, the doublers and MultiSBM are built.
 
-An ordinary bandit plays one arm in each step and receives a number, the reward of this arm. Ailon, Karnin and Joachims
-use such bandits ("singleton bandit machines") to choose the arms of a duel. Call `choose` for the arm to play, and
-`record_reward` with its reward. There are three kinds: UCB1, Thompson sampling and Exp3. All base bandits of a policy
-share their matrices: row b belongs to bandit b.
+An ordinary bandit plays one arm in each step and receives the reward of this arm, a number. Ailon, Karnin and Joachims
+use such bandits ("singleton bandit machines") to choose the arms of a duel. `choose` returns the arm to play, and
+`record_reward` tells the bandit its reward. There are three kinds: UCB1, Thompson sampling and Exp3. All base bandits
+of a policy share their matrices: row b belongs to bandit b.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def ucb_reset(bandits: UcbBandits) -> None:
 
 
 def _ucb_choose(bandits: UcbBandits, bandit: int, t: int, rng: Generator) -> int:
-    """Play each arm once, then maximise ``mean + sqrt(alpha ln N / n)``: N plays so far, n of them of this arm."""
+    """Play each arm once, then maximise ``mean + sqrt(alpha ln N / n)``, for n plays of the arm and N in all."""
     scale = sqrt(bandits.alpha[0] * log(max(bandits.total[bandit], 1)))
     return vector.random_highest(bandits.mean[bandit], bandits.width[bandit], scale, rng)
 

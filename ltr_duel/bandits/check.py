@@ -33,7 +33,7 @@ def check_policy(policy: Policy | str) -> None:
     Parameters
     ----------
     policy : Policy or str
-        A policy, registered or not, or the name of a policy, with or without parameters: ``"rucb:alpha=0.51"``.
+        A policy, or the name of a registered policy, if you like with parameters (``"rucb:alpha=0.51"``).
 
     Raises
     ------
@@ -57,8 +57,8 @@ def check_policy(policy: Policy | str) -> None:
 def check_compiled(policy: Policy | str) -> None:
     """Check that a policy's arms exist, and that its compiled functions do the same as their Python source.
 
-    The final states are compared as well as the choices, because a wrong state may change no choice
-    yet. Compiling the policy takes one to two seconds. Raises `PolicyError` for the first fault.
+    Choices and final states are compared, because an error in the state may not have changed a choice yet. Compiling
+    the policy takes one to two seconds. Raises `PolicyError` for the first fault.
     """
     _check(policy, _indexes, _repeatable)
 
@@ -169,7 +169,7 @@ def _winner(given: Given) -> None:
 
 
 def _relabelling(given: Given) -> None:
-    """If the arms get other numbers, the distribution of their pulls stays: no arm is preferred for its number."""
+    """No arm is preferred for its number: with other numbers, the arms have the same distribution of pulls."""
     label, policy, _ = given
     if policy.deterministic:
         return  # a deterministic policy can break ties only by the arms' numbers

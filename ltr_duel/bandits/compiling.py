@@ -38,9 +38,9 @@ def loop_for(
 ) -> Callable[..., Any]:
     """Return the form of a loop in which ``policy`` runs: compiled code or plain Python.
 
-    Compiled loops are stored on disk, and compiled again after an edit of this package. An edit of another package
-    would not be noticed, so the loop of a policy from elsewhere is compiled in each process and not stored. If numba
-    cannot compile the policy, or with ``compiled=False``, the loop is plain Python. With ``plain``, all helpers are
+    Compiled loops are stored on disk, and compiled again if this package is edited. Edits of other packages would not
+    be noticed, so the loop of a policy from another package is not stored but compiled in each process. With
+    ``compiled=False``, or if numba cannot compile the policy, the loop is plain Python. With ``plain``, all helpers are
     plain Python too, so that a wrong index raises an error.
     """
     if plain:

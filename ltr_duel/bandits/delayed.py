@@ -1,15 +1,16 @@
 """The loop for outcomes that arrive late: in batches, after a delay, or both.
 
-Before step t, the outcomes of the steps up to ``(t - 1 - delay) // batch * batch`` have arrived. With a batch of 1 and
-no delay, all earlier outcomes have arrived, and the run equals the run of `ltr_duel.bandits.loop`.
+With batches of 10 steps and a delay of 5, the outcomes of steps 1 to 10 arrive after step 15, and are known in step 16.
+With batches of 1 and no delay, all earlier outcomes are known, and the run equals a run of `ltr_duel.bandits.loop`.
 
-A policy with ``any_order`` (`ltr_duel.bandits.policy.Policy`) only counts outcomes. The loop calls its ``select`` in
-each step, and its ``update`` for each outcome that arrives.
+A policy with ``any_order`` (see `ltr_duel.bandits.policy.Policy`) counts outcomes in the order in which they arrive.
+The loop calls its ``select`` in each step, and its ``update`` for each outcome that arrives.
 
-Every other policy must compare pairs, and learns *in turn*, from one outcome at a time. It chooses a pair and waits for
-an outcome of this pair; this is its pending choice. Meanwhile a shadow chooses the arms of each step. The shadow is a
-copy of the state before the pending choice, so its choices have the same distribution. Outcomes that arrive are queued
-until the policy chooses their pair. The updates therefore have the same distribution as with immediate outcomes.
+Every other policy must compare pairs, and learns *in turn*, from one outcome at a time. It chooses a pair, its pending
+choice, and waits for an outcome of this pair. Meanwhile a shadow chooses the arms of each step. The shadow is a copy of
+the policy's state before the pending choice, so it draws choices with the same distribution as the policy. Outcomes
+that arrive are queued until the policy chooses their pair. The updates therefore have the same distribution as with
+immediate outcomes.
 
 This is algorithm QPM-D of Joulani, György, Szepesvári. Online Learning under Delayed Feedback. ICML 2013.
 """
@@ -153,7 +154,7 @@ def run_late(
 
 @kernel
 def add_choice(recorder: Recorder, slate: IntVector, size: int, steps: int, pairs: bool) -> None:
-    """Count a slate, or a pair that is stored as a slate of two arms; an arm that meets itself is a slate of one."""
+    """Count a slate or a pair. A pair is stored as a slate of two arms, an arm that meets itself as a slate of one."""
     if pairs:
         add_pair(recorder.pulls_now, recorder.best_now, recorder.place, slate[0], slate[size - 1], steps)
         recorder.outcomes_now[0] += steps * (size - 1)

@@ -1,13 +1,13 @@
 """Plans for ECW-RMED: how often each pair must meet to show, with the least regret, that an arm is a Copeland winner.
 
 A plan has a number q_ij for each pair: up to step t, the pair should meet q_ij ln t times. The numbers must satisfy the
-constraints that `policies.ecw_rmed` describes. Each constraint belongs to one arm i and is solved alone, and exactly:
-sort the arms j that beat arm i by their costs r_ij / d_ij. Here r_ij is the regret of a duel of the pair, and d_ij the
-evidence that the duel gives.
+constraints that `policies.ecw_rmed` describes. Each constraint belongs to one arm i, and can be solved alone: sort the
+arms j that beat arm i by their costs r_ij / d_ij. Here r_ij is the regret of a duel of the pair, and d_ij the evidence
+from the duel.
 
 Each arm that seems to be a Copeland winner has its own plan. The cheapest plan and the sorted orders are stored. A duel
-changes one cost, and thus the part of the plan for one arm. If the duel reverses an estimated preference, it changes
-the costs of up to K arms. Each step updates the plan that was the cheapest before, and computes all other plans again.
+changes one cost, and thus the part of the plan for one arm. If it reverses an estimated preference, up to K costs
+change. Each step updates the plan that was the cheapest before, and computes the other plans anew.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def new_plans(n_arms: int) -> Plans:
 
 @kernel
 def record(estimates: Estimates, stale: IntVector, winner: int, loser: int) -> None:
-    """Count a duel, and mark as stale each arm whose row in `Superiors` changes, in its arms or their costs."""
+    """Count a duel. An arm becomes stale if the arms or the costs in its row of `Superiors` change."""
     wins, losses = estimates.wins, estimates.losses
     before = wins[winner, loser] - wins[loser, winner]
     wins[winner, loser] += 1
@@ -231,5 +231,5 @@ def plan_arm(superiors: Superiors, estimates: Estimates, plan: FloatMatrix, i: i
 
 @kernel
 def spare_superiors(losses: IntVector, wins: IntMatrix, i: int, winner: int) -> int:
-    """Return how many superiors of arm i, without ``winner``, its constraint can spare; negative: no constraint."""
+    """Return how many superiors of arm i its constraint can spare, not counting ``winner``; negative: no constraint."""
     return losses[winner] - 1 - (1 if beats(wins, winner, i) else 0)

@@ -34,8 +34,8 @@ def policy_from_class(cls: type, *, name: str = "", **about: Any) -> Policy:
     - ``ask(self)`` returns the two arms to compare, as integers from 0 to ``n_arms - 1``.
     - ``tell(self, i, j, outcome)`` is called after each ``ask``, with its two arms. The outcome is +1 if arm i won, -1
       if arm j won, and 0 if i and j are the same arm.
-    - ``best(self)`` returns the arm that seems best so far. It may draw from ``rng`` (see `best_arm`), which is reset
-      afterwards.
+    - ``best(self)`` returns the arm that seems best so far. It may draw from ``rng``, which is reset afterwards (see
+      `best_arm`).
 
     The class runs as plain Python. If you define a class again in a notebook, at the prompt or in a script, it replaces
     the earlier version.

@@ -41,8 +41,8 @@ def select(state: Any, params: Any, t: int, rng: Generator) -> tuple[int, int]:
 def update(state: Any, params: Any, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Update the state after a duel; ``outcome`` is +1 if the arm ``first`` won, and -1 if it lost.
 
-    If both arms are the same, nothing was compared, and the outcome is 0. If the paper of a policy flips a coin in this
-    case, the policy draws the coin from ``rng``.
+    If both arms are the same, nothing was compared, and the outcome is 0. A policy whose paper flips a coin in this
+    case draws the coin from ``rng``.
     """
     raise TypeError("this state belongs to no registered policy")
 
@@ -67,16 +67,16 @@ def recommend(state: Any, params: Any) -> int:
 
 @dispatched
 def idle_until(state: Any, params: Any, t: int) -> int:
-    """Return the last step up to which `select` is certain to choose the same single arm as in step t.
+    """Return a step u. In all steps from t to u, `select` must be certain to choose the same single arm as in step t.
 
-    Up to that step, `select` and `update` must draw no random number and change no state. The default, t itself,
-    means that the loop skips no steps.
+    In these steps, `select` and `update` must not draw random numbers or change the state. The loop skips the steps
+    after t up to u. By default u is t, and no step is skipped.
     """
     return t
 
 
 def pair_as_slate(kind: type) -> None:
-    """Let loops for sets run a policy for pairs. A pair is a slate of two; an arm that meets itself, a slate of one."""
+    """Let loops for sets run a policy for pairs. A pair is a slate of two arms; one arm twice is a slate of one."""
     implement(select_slate, kind, _select_pair)
     implement(update_slate, kind, _update_pair)
 
@@ -94,13 +94,13 @@ def _update_pair(state: Any, params: Any, t: int, slate: IntVector, size: int, w
 def wrong_pair(state: Any, due: IntVector, n_arms: int, t: int, first: int, second: int) -> bool:
     """Return whether a policy from outside this package chose an arm that does not exist.
 
-    The tests check the package's own policies instead: in some loops (CCB's), the check doubles the time of a step.
+    Policies of this package are checked by its tests only, because this check can double the time of a step.
     """
     return False
 
 
 def require_arms(kind: type) -> None:
-    """Let the loop of pairs check the arms that policies with this State class choose."""
+    """If a policy has this State class, let the loop of pairs check the arms that it chooses."""
     implement(wrong_pair, kind, _wrong_pair)
 
 

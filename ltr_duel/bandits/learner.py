@@ -1,8 +1,8 @@
 """A policy that your own program drives: `ask` returns the arms to compare, and `tell` takes the outcomes.
 
-A `Learner` calls the same functions as a simulation, as plain Python. If each outcome is told before the next
-comparison, its choices equal those of a simulation with the same random numbers. For outcomes that come later, it
-follows `ltr_duel.bandits.delayed`.
+A `Learner` calls the functions of a simulation, as plain Python. If you tell each outcome before the next comparison,
+the learner's choices equal those of a simulation with the same random numbers. Outcomes may also come later, as in
+`ltr_duel.bandits.delayed`.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Learner:
         Generators to use instead of the seed. ``rng`` is for the policy's own choices, and ``others`` for the choices
         that are made while the policy waits for an outcome.
     order : array of int, shape (n_arms,), optional
-        Your arm ``order[k]`` is the policy's arm k. Policies break some ties by the smaller number, most often in
-        ``recommend``; a random order removes this advantage. By default, arms keep their numbers.
+        Your arm ``order[k]`` is the policy's arm k; by default, arms keep their numbers. Policies break some ties in
+        favour of the smaller number, most often in ``recommend``. A random order removes this advantage.
 
     Raises
     ------
@@ -138,8 +138,8 @@ class Learner:
         Raises
         ------
         InputError
-            If an outcome is not a pair of arms and signs, an arm does not exist, or the number of signs or a sign is
-            wrong; the policy then learns nothing.
+            If an outcome is not a pair of arms and signs, an arm does not exist, or the signs are wrong. The policy
+            then learns nothing from this call.
         """
         try:
             pairs = [(tuple(map(index, arms)), signs) for arms, signs in outcomes]
@@ -224,7 +224,7 @@ class Learner:
 
     @property
     def _version(self) -> str:
-        """What determines the policy's choices: its name, parameters and numbers version."""
+        """The name, parameters and numbers version of the policy, which determine its choices."""
         parameters = ", ".join(f"{name}={value}" for name, value in self._params._asdict().items())
         return f"policy '{self._policy.name}' ({parameters or 'no parameters'}; version {self._policy.version})"
 

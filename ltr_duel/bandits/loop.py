@@ -1,6 +1,6 @@
 """The simulation loop: in each step a policy chooses arms, an oracle compares them, and the policy learns the outcome.
 
-Simulations, `check_policy`, tests and benchmarks run this loop, by the class `Run`. It skips the steps in which a
+Simulations, `check_policy`, tests and benchmarks run this loop through the class `Run`. The loop skips steps if the
 policy's ``idle_until`` guarantees that nothing changes. A recorder stores the results.
 """
 
@@ -116,7 +116,7 @@ class Run:
     recorder : Recorder
         The arrays that the loop fills.
     horizon : int
-        Number of steps of the whole run; only a policy that needs the horizon receives it.
+        Number of steps of the whole run, for policies that need the horizon.
     compiled : bool
         False runs the same source as plain Python.
     plain : bool

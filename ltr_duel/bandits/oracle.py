@@ -1,11 +1,11 @@
 """Oracles: what answers a duel, for example a matrix of probabilities or simulated users.
 
-An oracle is a NamedTuple of arrays with an implementation of `duel` and `multiduel`, which the loop calls. If its class
+An oracle is a NamedTuple of arrays that implements `duel` and `multiduel`. The loop calls these functions. If the class
 is marked with `separate`, its comparisons are compiled once, and not as a part of each loop.
 
 Simulations number the arms in a random order: the policy's arm k is arm ``order[k]`` of the oracle (`relabelled`).
-Policies break some ties by the smaller number, most often between possible recommendations. Without the random order,
-the row of an arm in the matrix would matter.
+Policies break some ties in favour of the smaller number, most often between possible recommendations. Without the
+random order, an arm would profit from its place in the matrix.
 """
 
 from __future__ import annotations

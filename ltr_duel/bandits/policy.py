@@ -43,8 +43,8 @@ class Policy(components.Component):
     name, params, limits, choices, cite, where
         As in every component (`ltr_duel.core.Component`).
     state : type
-        The class of the state: a NamedTuple of arrays, or any class of objects if ``compiled`` is False. No other
-        policy may use this class, because the loop finds the functions of a policy by it.
+        The class of the state: a NamedTuple of arrays, or any class of objects if ``compiled`` is False. Each policy
+        needs its own class, because the loop finds the functions of a policy by the class.
     init : callable
         ``init(n_arms, horizon, params)`` returns the state, and is the only function that may allocate memory.
         ``horizon`` is 0 unless the policy needs the horizon. A fourth parameter ``rng`` receives the generator for
@@ -57,8 +57,8 @@ class Policy(components.Component):
     made_for : str
         The kind of regret that the algorithm minimises, by default the average regret. Other kinds may grow linearly.
     identifies : str
-        For a policy that at some step stops to compare, and from then on plays a single arm: what this arm is. Before
-        it stops, the policy compares a pair in each step, and the loop skips no step.
+        For a policy that stops comparing at some step, and then plays one arm: what this arm is. Before it stops, the
+        policy compares a pair in each step, and the loop skips no step.
     cost : str
         The cost of one step as a function of K, the number of arms.
     needs_horizon : bool
@@ -69,9 +69,9 @@ class Policy(components.Component):
     deterministic : bool
         Whether the choices depend only on the outcomes, not on random numbers of the policy.
     any_order : bool
-        Whether outcomes may arrive late and in any order. Then `update` must only count outcomes, and use nothing that
-        `select` stored. `select` may use what its earlier calls stored, such as the number of choices, although some of
-        their outcomes have not arrived. See `ltr_duel.bandits.delayed`.
+        Whether outcomes may arrive late and in any order. If so, `update` only counts outcomes, and uses nothing that
+        `select` stored. `select` may use what its earlier calls stored, such as the number of choices, although some
+        outcomes are still missing. See `ltr_duel.bandits.delayed`.
     adaptive : bool
         Whether choices depend on outcomes; logs of adaptive policies require special estimates and intervals.
     compiled : bool
@@ -147,7 +147,7 @@ class Policy(components.Component):
 
 
 def suited(given: components.Configured[Policy], *, to_sets: bool) -> components.Configured[Policy]:
-    """Return the policy; with ``to_sets``, its replacement for sets (``for_sets``), under the same label."""
+    """Return the policy or, with ``to_sets``, its replacement for sets (``for_sets``), under the same label."""
     if not to_sets or not given.component.for_sets:
         return given
     other = POLICIES.configure(given.component.for_sets)
@@ -235,8 +235,8 @@ def register(module: str, *, name: str = "", prefix: str = "", **facts: Any) -> 
         For a module of several policies: ``"pac"`` selects ``PacState`` and ``pac_init`` if they exist, and otherwise
         ``State`` and ``init``.
     **facts
-        The other parameters of `Policy`: ``assumes``, ``regret``, ``cost``, ``cite``, ``where``, ``limits`` ... A part
-        that is passed here, for example a function of another module, is not looked up.
+        The other parameters of `Policy`: ``assumes``, ``regret``, ``cost``, ``cite``, ``where``, ``limits`` ... You can
+        also pass parts here, for example a function of another module.
 
     Raises
     ------

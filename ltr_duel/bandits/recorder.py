@@ -1,7 +1,7 @@
 """What a run records: the pulls of each arm at checkpoints, and the choices of the first steps, called the *path*.
 
-Every kind of regret can be computed from the pulls. One recorder stores both, so that a policy's loop is compiled only
-once. Either part may be empty: there are then no checkpoints, or the path has the length 0.
+Every kind of regret can be computed from the pulls. There is one recorder for pulls and path, because a policy's loop
+is then compiled only once. Without checkpoints no pulls are stored, and a path may have the length 0.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def add_pair(pulls: IntVector, best: IntVector, place: IntVector, first: int, se
 
 @kernel
 def add_slate(recorder: Recorder, slate: IntVector, size: int, steps: int) -> None:
-    """Count ``steps`` impressions of a slate; ``steps`` is at most 1 unless the slate has one arm."""
+    """Count ``steps`` impressions of a slate. If the slate has several arms, ``steps`` is at most 1."""
     if steps == 0:
         return
     place, best, worst = recorder.place, slate[0], slate[0]

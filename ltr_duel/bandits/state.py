@@ -1,8 +1,8 @@
 """The state of a policy: what it may contain, and how it is copied.
 
 A state is a NamedTuple of arrays, of further NamedTuples, and of registers. *Registers* are single numbers that a
-policy counts or stores: the named fields of a numpy record array of one element, which compiled code and plain Python
-read and write in the same way. If a policy runs as plain Python, its state may be any object with attributes.
+policy counts or stores. They are the fields of a numpy record array of one element, so compiled code and plain Python
+read and write them in the same way. If a policy runs as plain Python, its state may be any object with attributes.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def arrays_in(state: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def in_one_piece(state: Any) -> tuple[Any, NDArray[np.uint64]]:
-    """Return a copy of a state whose arrays share one buffer, and this buffer; copying the buffer copies the state."""
+    """Return a copy of a state, and the buffer that all its arrays share; copying the buffer copies the state."""
     sizes = [-(-array.nbytes // 64) * 8 for _, array in arrays_in(state)]
     memory = np.zeros(sum(sizes), np.uint64)
     pieces = iter(np.split(memory, np.cumsum(sizes)[:-1]))
@@ -93,7 +93,7 @@ def in_one_piece(state: Any) -> tuple[Any, NDArray[np.uint64]]:
 class Attributes:
     """The attributes of a state that is an object. Assignment to ``[:]`` copies them, as it copies a buffer of arrays.
 
-    A copy draws from ``others`` in place of ``rng``, so that its choices are independent of those of the state.
+    A copy draws from ``others`` in place of ``rng``, so its choices are independent of the choices of the state.
     """
 
     def __init__(self, state: Any, rng: Generator, others: Generator) -> None:

@@ -1,9 +1,9 @@
 """Counts of wins, and the step at which the confidence bound of a pair crosses one half.
 
 Arm i has won w_ij of its n = w_ij + w_ji comparisons with arm j. The upper confidence bound of its win rate is u_ij =
-w_ij/n + sqrt(alpha ln t / n). With D = n - 2 w_ij, the bound is at least 1/2 exactly if D <= 0 or alpha ln t >= D^2 /
-(4 n). The number D^2 / (4 n), or 0 if D <= 0 or n = 0, is called the *crossing* of i against j. Policies store the
-crossings, which change only when the pair meets, and need not compute K x K bounds in each step.
+w_ij/n + sqrt(alpha ln t / n). Let D = n - 2 w_ij. If D <= 0, the bound is at least 1/2. Otherwise it is at least 1/2
+when alpha ln t >= D^2 / (4 n). The number D^2 / (4 n), or 0 if D <= 0 or n = 0, is called the *crossing* of i against
+j. It changes only when the pair meets, so policies store the crossings and need not compute K x K bounds in each step.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ def record_bound(wins: IntMatrix, rate: FloatMatrix, width: FloatMatrix, one: in
 def bound_rows(n_arms: int, prior_wins: int) -> tuple[IntMatrix, FloatMatrix, FloatMatrix, FloatMatrix]:
     """Return initial wins, rate, width and crossings; each arm starts with ``prior_wins`` wins against every other.
 
-    Without prior wins, a pair that has not met has the bound 2, because x/0 counts as 1 in both of its terms. The bound
-    of an arm against itself is 1/2.
+    Without prior wins, a pair that has not met has the bound 2, because x/0 counts as 1 in both terms. The bound of an
+    arm against itself is 1/2.
     """
     block = np.zeros((4, n_arms, n_arms))  # one array: from 4 MiB, numpy uses huge pages (fewer TLB misses)
     wins, rate, width, crossings = block[0].view(np.int64), block[1], block[2], block[3]

@@ -11,12 +11,12 @@ exceeds a level x. With ``m(a, b) = C(a + b, a) x^a (1 - x)^b``, a win changes t
 
 and a loss by ``- m(a, b + 1) x``. ``log_mass`` stores ln m for x = 1/2, because m itself would underflow.
 
-**Levels.** Each row of K arms has a level. Coins decide which of its samples are above the level. If exactly one is
-above, it is the largest, and no sample is drawn. If several are above, only these are drawn, given that they are above.
-If none is above, all are drawn, given that they are below. Draws use up the ``patience`` of a row. A new level is then
-computed from the posteriors; it depends only on earlier steps, never on samples of the current step.
+**Levels.** Each row of K arms has a level. Coins decide which of its samples are above the level. If exactly one sample
+is above, it is the largest, and nothing is drawn. If several are above, only these samples are drawn, given that they
+are above. If none is above, all are drawn, given that they are below. Draws use up the ``patience`` of a row. A new
+level is then computed from the posteriors; it depends only on earlier steps, never on samples of the current step.
 
-Functions that run for nanoseconds are `inlined`: a call passes the eighty numbers that describe the arrays of a row.
+Very short functions are `inlined`, because a call would pass the eighty numbers that describe the arrays of a row.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def draw_above(level: float, a: int, b: int, log_mass: float, rng: Generator) ->
     """Draw theta ~ Beta(a + 1, b + 1) and return max(theta, ``level``). Most samples below the level need no Beta draw.
 
     For x > level > mode, the density f satisfies f(x) <= g(x) = f(level) exp(-h (x - level)), where -h is the slope of
-    ln f at the level. With probability 1 - (area under g) the result is the level. Otherwise a point is drawn
-    under g: if it is under f, its theta is the result; if not, the result is the level.
+    ln f at the level. With probability 1 - (area under g), the result is the level. Otherwise a point is drawn under g.
+    If the point is under f, its theta is the result, else the level.
     """
     n = a + b
     if n == 0 or level * n <= a:
@@ -253,7 +253,7 @@ def set_level(levels: Levels, row: int, count: int, known: Posteriors, least: fl
 
 @kernel
 def fitting_level(mean: FloatVector, scale: FloatVector, least: float) -> float:
-    """Return a level that balances the expected costs of two cases: several samples above the level, and none.
+    """Return a level that balances the costs of two cases: several samples are above the level, or none is.
 
     An approximation suffices: samples count as normal, and their tails are formula 7.1.27 of Abramowitz and Stegun.
     """

@@ -6,8 +6,8 @@ word is below ``bits``, and loses if the word is above. If the word equals ``bit
 65,536, a further draw wins with probability ``2^16 p - bits``. Each coin therefore wins with probability exactly p.
 
 In a tournament, each arm has a row of coins, one against every other arm, with the probabilities in `thompson`. The
-losses of each arm are counted. If an arm has more losses than an arm that has met all others, it cannot have the most
-wins, and its row is skipped. Most rows are skipped if the arm that is sampled first, the favourite, wins.
+losses of each arm are counted. Once an arm has met all others, every arm with more losses cannot have the most wins,
+and its row is skipped. Most rows are skipped if the arm that is sampled first, the favourite, wins.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def toss_block(coins: Coins, seed: np.uint64, drawn: int, at: int, mask: int, rn
 
 @kernel
 def toss_equal(coins: Coins, at: int, equal: int, rng: Generator) -> int:
-    """Return which coins of the mask ``equal`` win. Their words equal their bits, so one more draw decides each."""
+    """Return which coins of the mask ``equal`` win. Their words equal their bits, so a further draw decides."""
     wins = 0
     while equal != 0:
         k = trailing_zeros(np.uint64(equal))

@@ -24,8 +24,8 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 def frozen(values: Any, dtype: Any = None) -> NDArray[Any]:
     """Return a read-only array that no other object can write to.
 
-    The array is a copy, unless the values, and all arrays of which they are a view, are already read-only: for example
-    a file mapped read-only, or an array passed to `handed_over`.
+    The values are copied, unless they and all arrays that they are a view of are already read-only. Examples of such
+    values are a file mapped read-only, and an array passed to `handed_over`.
     """
     array = np.asarray(values, dtype)
     holder: Any = array
@@ -39,7 +39,7 @@ def frozen(values: Any, dtype: Any = None) -> NDArray[Any]:
 
 
 def handed_over(array: NDArray[Scalar]) -> NDArray[Scalar]:
-    """Make an array, and all arrays of which it is a view, read-only, so that `frozen` need not copy the array."""
+    """Make an array, and every array that it is a view of, read-only; `frozen` then need not copy the array."""
     holder: Any = array
     while isinstance(holder, np.ndarray):
         holder.setflags(write=False)

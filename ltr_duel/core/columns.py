@@ -94,6 +94,6 @@ COPELAND: Final = regret_column("copeland")
 
 
 def defined_regret(rows: pd.DataFrame, column: str) -> str:
-    """Return `column`; or the Copeland column, if only the Copeland regret has values in these rows."""
+    """Return ``column``, or the Copeland column if these rows have values of the Copeland regret only."""
     known = COPELAND in rows and rows[COPELAND].notna().any()
     return COPELAND if known and rows[column].isna().all() else column

@@ -91,8 +91,8 @@ class Configured(NamedTuple, Generic[Item]):
 class Registry(Generic[Item]):
     """The components of one kind, by name.
 
-    Most built-in components have the name of their module, so that only this module is imported when a user names one.
-    For any other name, and for a list of all names, all modules of the kind are imported.
+    Most built-in components have the name of their module, so only this module is imported when a user names the
+    component. For any other name, and for a list of all names, all modules of the kind are imported.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ def digest_of(value: object) -> str:
 
 
 def numbered(provenance: Mapping[str, Any], **versions: int) -> dict[str, Any]:
-    """Return a provenance whose entry ``numbers`` also contains all given *numbers versions* above 1.
+    """Return a provenance with all given *numbers versions* above 1 added to its entry ``numbers``.
 
     The numbers version of a component is raised when the same seed gives other results than before. Results of one
     version cannot be continued with another. Results without a stored version have version 1.

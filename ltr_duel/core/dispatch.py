@@ -1,4 +1,4 @@
-"""Functions with many implementations, of which the class of the first argument selects one.
+"""Functions with many implementations; the class of the first argument selects the implementation.
 
 The simulation loop calls each policy and each oracle by such a function. numba selects the implementation when it
 compiles the loop, so the compiled loop can be stored on disk.

@@ -82,8 +82,8 @@ def _draw_by_tangent(level: float, touch: float, slope: float, a: int, b: int, r
     """Draw a value above a level from Beta(a + 1, b + 1), whose density is f, by the tangent of ln f at ``touch``.
 
     The slope of the tangent is ``-slope`` < 0. A point under the exponential of the tangent is accepted if it lies
-    under f. Bounds from the first three terms of the logarithm's series decide most cases: ``x - x^2 / 2 + x^3 / 3`` is
-    at least ln(1 + x); if x > -1/2, the difference is at most x^4 / 2.
+    under f. Two bounds of ln(1 + x) decide most cases: it is at most ``x - x^2 / 2 + x^3 / 3`` and, if x > -1/2,
+    smaller than that by at most x^4 / 2.
     """
     left = 1.0 - touch
     while True:

@@ -125,7 +125,7 @@ def write_text(path: str | Path, text: str) -> None:
 
 @contextmanager
 def sole_writer(path: str | Path, lock: Path | None = None) -> Iterator[None]:
-    """Lock a file or folder, so that no other process writes to it until this process leaves the context or ends.
+    """Lock a file or folder: no other process writes to it until this process leaves the context or ends.
 
     The lock file is in the cache, under a digest of the path. Without write access to the cache, nothing is locked.
 
@@ -153,7 +153,7 @@ def reading(path: Path, needed: str) -> Iterator[BufferedReader]:
     """Open a file, plain or compressed, to read its bytes.
 
     Raises `InputError` if the file is missing, is a directory, cannot be read, or has a damaged compressed stream. The
-    message for a directory contains ``needed``, the required kind of file.
+    argument ``needed`` names the required kind of file, for the message about a directory.
     """
     try:
         with path.open("rb") as raw:
@@ -203,7 +203,7 @@ def cause(error: OSError) -> str:
 
 @contextmanager
 def named_errors(path: str | Path, temporary: Path | None = None) -> Iterator[None]:
-    """Convert errors of the file system to `InputError` for ``path``, unless they name a file outside ``temporary``."""
+    """Convert file system errors to `InputError` for ``path``, but not errors about files outside ``temporary``."""
     try:
         yield
     except OSError as error:

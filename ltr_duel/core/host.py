@@ -1,7 +1,7 @@
 """Facts about this machine: versions of libraries, the processor, the memory, and which processes run.
 
-psutil covers Linux, macOS and Windows. Some facts come from files that only Linux has, in ``/proc`` and of control
-groups, and any of these files may be missing. No other module reads such files.
+psutil covers Linux, macOS and Windows. Some facts come from files in ``/proc`` and of control groups. Only Linux has
+these files, and any of them may be missing. No other module reads them.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ def require_memory(what: str, size: float) -> None:
 def process_identity(pid: int) -> dict[str, Any]:
     """Return what identifies a process, so that `still_runs` can recognise it later.
 
-    The keys are ``machine`` (a string that differs between containers that do not see each other's processes),
-    ``host``, ``pid`` and ``start`` (in seconds; None if the process has ended).
+    The keys are ``machine``, ``host``, ``pid`` and ``start`` (in seconds; None if the process has ended). Containers
+    that do not see each other's processes have different strings ``machine``.
     """
     import psutil  # imported here, because most commands do not need it
 

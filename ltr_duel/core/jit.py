@@ -111,8 +111,8 @@ def interpreted(function: Callable[P, R]) -> Callable[P, R]:
 class Kernel(Generic[P, R]):
     """A compiled function in two forms: one that Python can call, and one that only other kernels can call.
 
-    Each form is compiled when it is first used; the second takes four fifths of the time of the first. Code is stored
-    on disk if all modules belong to this package.
+    Each form is compiled when it is first used. To compile the second takes four fifths of the time of the first. Code
+    is stored on disk if all modules belong to this package.
     """
 
     __qualname__: str  # name of the function
@@ -189,7 +189,7 @@ def _typeof(function: Kernel[Any, Any], context: Any) -> Any:
 
 
 def _addressed(value: Any) -> Any:
-    """Return an argument for compiled code, in which each Generator, also in a tuple, is replaced by its addresses."""
+    """Replace each Generator in an argument, also inside a tuple, by its addresses, which compiled code can use."""
     if isinstance(value, np.random.Generator):
         return borrowed(value)
     if isinstance(value, tuple):

@@ -73,7 +73,7 @@ def kernel_digest(modules: frozenset[str], compiler: str) -> str:
     """Return a digest of the compiler's settings and of the sources that kernels of these modules depend on.
 
     The sources are the files of all floors up to the highest floor of the modules, and of all policies if a module is a
-    policy. The names of the modules are included, so that a process imports no policies but those that it uses.
+    policy. The names of the modules are included; a process therefore imports only the policies that it uses.
     """
     highest = max(FLOORS.index(module.split(".")[1]) for module in modules)
     policies = [_POLICIES] * any(module.startswith("ltr_duel.bandits.policies.") for module in modules)

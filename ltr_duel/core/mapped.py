@@ -80,7 +80,7 @@ def small_pages(arrays: Collection[NDArray[Any]]) -> Iterator[None]:
 def expect_few_reads(arrays: Collection[NDArray[Any]]) -> None:
     """Prepare mapped arrays for reads at random positions: if they exceed the free memory, a read loads one page.
 
-    Otherwise the system reads up to several megabytes around each position, and reads the same bytes again later.
+    Without this, the system reads up to several megabytes around each position, and reads the same bytes again later.
     """
     total = sum(array.nbytes for array in arrays if _file(array) is not None)
     if total >= LARGE and total > host.free_memory():

@@ -3,8 +3,8 @@
 The tests that flip signs are exact even for few observations. Their hypothesis is that each observation is as likely as
 its negative, independently of the other observations. It holds if two rankers are identical, because chance then
 decides which of them contributed a clicked document. Under this hypothesis, the sign of each observation is a fair
-coin. The p-value is the probability that the sum with such signs is at least as far from 0 as the observed sum (Fisher,
-The Design of Experiments 1935, section 21). An observation may be the sum of a cluster of any size. Zeros do not count.
+coin. The p-value is the probability that the sum with random signs is at least as far from 0 as the observed sum
+(Fisher, The Design of Experiments 1935, section 21). An observation may be the sum of a cluster. Zeros do not count.
 
 For the weaker hypothesis that the mean is 0, the test is valid if the sample is large. The reason is that the sum is
 divided by the square root of the sum of squares (Janssen, Studentized permutation tests for non-i.i.d. hypotheses,
@@ -38,8 +38,8 @@ def student_reach(error: ArrayLike, freedom: ArrayLike, confidence: float) -> Fl
     """Return half the width of Student's interval of a mean; infinite if there are no degrees of freedom.
 
     The interval covers the expected value of the estimate. It is exact if the observations are independent and normal.
-    It is an approximation for 20 or more observations of bounded values. For fewer, and for values that are nearly
-    always equal, it is too narrow.
+    It is an approximation for 20 or more observations of bounded values. For fewer observations, and for values that
+    are nearly always equal, it is too narrow.
 
     error, freedom: standard errors, and their degrees of freedom.
     confidence: above 0 and below 1.
@@ -79,10 +79,10 @@ def clopper_pearson(hits: ArrayLike, n: ArrayLike, confidence: float) -> tuple[F
 def bootstrap_interval(samples: FloatVector, units: int) -> tuple[float, float]:
     """Return the 95 % percentile interval of bootstrap samples, expanded for few units.
 
-    With few units, percentile intervals are too narrow. The ends are therefore moved outwards by the factor by which
-    Student's t is wider than the normal distribution, times sqrt(units / (units - 1)) (Hesterberg, What Teachers Should
-    Know About the Bootstrap, The American Statistician 2015, section 5.3). The units must be independent. The interval
-    does not allow for events that occurred in none of the units.
+    With few units, percentile intervals are too narrow. The ends are therefore moved outwards: the quantile of
+    Student's t, times sqrt(units / (units - 1)), replaces the quantile of the normal distribution. The units must be
+    independent. The interval does not allow for events that occurred in none of the units (Hesterberg, What Teachers
+    Should Know About the Bootstrap, The American Statistician 2015, section 5.3).
 
     samples: shape (n,); the statistic of each sample; NaN is ignored.
     units: number of independent observations, at least 2.
@@ -97,8 +97,8 @@ def sign_flip_p(x: ArrayLike, times: ArrayLike = 1) -> float:
 
     The test is exact for whole numbers whose absolute values sum to at most 4,000. Other numbers are first rounded to
     multiples of a small step, so that their absolute values sum to 1,000 steps or more. The test of the rounded numbers
-    is exact. For many observations, the sum is treated as normal: if (sum x^2)^2 / sum x^4 is above 1,000, or above 300
-    for numbers that are not whole. If all observations are 0, the result is 1.
+    is exact. For many observations, the sum is treated as normal. Their number counts as (sum x^2)^2 / sum x^4, and
+    must be above 1,000, or above 300 for numbers that are not whole. If all observations are 0, the result is 1.
 
     x: shape (n,); independent observations, or sums of independent clusters.
     times: number of occurrences of each observation.

@@ -61,7 +61,7 @@ class Corpus(components.Component):
     main_part: str = field(default="", repr=False)
 
     def reading(self, **options: Any) -> ReadOptions:
-        """Return the options for reading the corpus. Given options replace its own, if they are not None."""
+        """Return the options for reading the corpus. Given options other than None replace its own."""
         declared: dict[str, Any] = {"dialect": self.dialect, "features": self.features, "labels": self.labels}
         return ReadOptions(**declared | {key: value for key, value in options.items() if value is not None})
 

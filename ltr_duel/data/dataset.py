@@ -42,7 +42,7 @@ class Dataset:
     grades : int
         The number of relevance grades (2, 3 or 5 in the public corpora).
     sha256 : str
-        A digest of the content, which is the same for a text, its gzipped copy and a table. Pass ``""`` to compute it.
+        A digest of the content. A text and its gzipped copy have the same digest. Pass ``""`` to compute it.
     feature_names : tuple of str
         One name for each column; if the corpus is not a well-known one, the names are ``"1"``, ``"2"``, ...
     lower_is_better : bool

@@ -173,7 +173,7 @@ def _corpus(
     name: str,
     sparse: Any = None,
 ) -> Dataset:
-    """Make a corpus from its columns. ``sparse`` is the sparse matrix (CSC) from which they are, if there is one."""
+    """Make a corpus from its columns. ``sparse`` is the sparse matrix (CSC) that contained them, if there was one."""
     rows = len(queries)
     if not rows or not names:
         raise InputError("there is no document" if not rows else "there is no column of features")

@@ -54,8 +54,8 @@ class StudyResults:
     ----------
     conditions : list of Condition
     problems, policies, regrets, specs, notes : list of str
-        The names of the problems; the policies that have finished runs; the regrets that the experiments' files name;
-        the text of these files; and notes that belong below every table and figure.
+        The problems, the policies that have finished runs, and the regrets that the experiments name. The texts of the
+        experiments' files are in ``specs``, and the notes below every table and figure in ``notes``.
     repetitions : list of int
         How many finished runs the policies have in a condition. Each number occurs once, in ascending order.
 
@@ -170,8 +170,8 @@ class StudyResults:
     def summary(self, column: str = "") -> pd.DataFrame:
         """Return the tables of `ltr_duel.simulation.Results.summary` of all conditions, joined into one table.
 
-        By default, a row summarises average regret, or Copeland regret if its problem has no Condorcet winner. In the
-        second case, a last column ``regret`` names the regret of each row.
+        By default, a row summarises average regret, or Copeland regret if its problem has no Condorcet winner. If a
+        problem has none, a last column ``regret`` names the regret of each row.
         """
         if column:
             return self._joined(lambda results: results.summary(column), last=True)

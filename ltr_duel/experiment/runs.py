@@ -1,7 +1,7 @@
 """The files that contain the results of runs, and an index of all runs in a store.
 
 A process writes a new file whenever it has executed some runs. The name of the file is the SHA-256 of its content. If
-the two do not fit, the file is damaged, and its runs are executed again. Names are checked before Arrow opens a file,
+the name is wrong, the file is damaged, and its runs are executed again. Names are checked before Arrow opens a file,
 because some damaged files would crash the interpreter.
 """
 

@@ -1,4 +1,4 @@
-"""The TOML file of an experiment. This module reads this file and the plug-ins that it names, but no data.
+"""The TOML file of an experiment. This module reads the file and its plug-ins, but no data.
 
 If a key lists several values, all combinations are run: each problem with each policy, horizon and repetition.
 """
@@ -96,11 +96,11 @@ class ReadingSpec(ProblemSpec):
 
     @property
     def reading(self) -> dict[str, Any]:
-        """The keys that the file gives a value, with these values."""
+        """The keys that the file sets, with their values."""
         return {key: value for key in READING if (value := getattr(self, key)) is not None}
 
     def check_reading(self, *, file_given: bool) -> None:
-        """Raise an error if a value is invalid, or if no file is read and a key has a value nevertheless."""
+        """Raise an error if a value is invalid, or if a key has a value although no file is read."""
         if self.reading and not file_given:
             raise InputError(f"'{next(iter(self.reading))}' requires 'path'")
         ReadOptions(**{key: value for key, value in self.reading.items() if key not in ("split", "fold")})
@@ -151,7 +151,7 @@ class MatrixSpec(ProblemSpec):
     gamma: tuple[float, ...] = schema.axis(schema.number(1), default=())
     gap: tuple[float, ...] = schema.axis(schema.number(0, 0.5), default=())
     draws: int = schema.value(schema.whole(1, 100_000), default=1)  # number of matrices from a random family
-    # How many comparisons of each pair the matrices in files are estimated from.
+    # The number of comparisons of each pair from which the matrices in files were estimated.
     comparisons: int | None = schema.value(schema.whole(1, NO_LIMIT), default=None)
     subsets: Subsets | None = schema.table(Subsets, default=None)
     answers: tuple[str, ...] = schema.axis(schema.one_of("answers", MATRIX_ANSWERS), default=("matrix",))

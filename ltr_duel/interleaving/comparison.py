@@ -4,7 +4,7 @@ Most tie rules order tied documents once, before all comparisons. Two rules draw
 
 - ``resample`` uses the new order for the list and for the credit.
 - ``redraw_at_inference`` draws one order for the list and another order for the credit, as a public implementation
-  does by mistake. There a ranker may get no credit for a document that it contributed.
+  does by mistake. Under this rule, a ranker may get no credit for a document that it contributed.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Comparer:
     method : str or Method
         The comparison method: a name, if you like with parameters (``probabilistic:tau=1``), or a method of your own.
     outcome : str, optional
-        The rule that decides from the credit who won; by default the first rule of the method.
+        The rule that says who won, given the credit; by default the first rule of the method.
     top : int
         Number of documents in a list, at most 1,000.
 

@@ -11,9 +11,9 @@ A method is a module with these parts:
 - `draw_pair` and `credit_pair` for two rankers, or `draw_slate` and `credit_slate` for a set (a slate), or all four,
 - `find_contributors` and `draw_mirrored`, if you like: they reduce the variance of estimated preferences.
 
-The class of the state selects the method whose function is called. The functions need no decorator: numba compiles them
-together with the loop that calls them. A comparison must not depend on earlier comparisons with the same state. If the
-credit needs numbers of the draw, such as a coin, the draw writes them into an array ``kept`` of the state.
+The class of the state determines which method's functions are called. The functions need no decorator, because numba
+compiles them together with the loop that calls them. A comparison must not depend on earlier comparisons with the same
+state. If the credit needs numbers from the draw, such as a coin, the draw stores them in the array ``kept``.
 """
 
 from __future__ import annotations
@@ -84,10 +84,9 @@ def find_contributors(
 ) -> None:
     """Write into ``q``, for each clicked position, the probability that ``first`` contributed its document.
 
-    This function is optional. A method can define it if, given the list, the contributors of documents do not depend on
-    each other or on the clicks. Estimates of preferences then use the mean outcome over all possible contributors, in
-    place of the outcome for the contributors that were drawn. Under the rules in `Method.posterior`, they use the sign
-    of this mean.
+    This function is optional. It requires that, once the list is known, the contributors are independent of each other
+    and of the clicks. Estimates of preferences then use the mean outcome over all possible contributors, or the sign of
+    this mean for the rules in `Method.posterior`.
     """
     raise TypeError("this method does not find contributors")
 
@@ -98,7 +97,7 @@ def draw_mirrored(
 ) -> int:
     """Draw a list from given uniform random numbers, one for each position; return its length.
 
-    This function is optional. Its lists are distributed as the lists of `draw_pair`. If ``first`` and ``second`` are
-    exchanged, the same numbers give the mirrored list: wherever one ranker contributed, the other does.
+    This function is optional. Its lists have the same distribution as the lists of `draw_pair`. If ``first`` and
+    ``second`` are exchanged and the numbers stay, then at each position the other ranker contributes.
     """
     raise TypeError("this method does not draw mirrored lists")

@@ -37,7 +37,7 @@ class Method(components.Component):
         See the functions of these names in `ltr_duel.interleaving.hooks`. A method needs the two functions for pairs,
         the two functions for slates (sets of rankers), or all four. The last two functions are optional.
     posterior : tuple of str
-        The outcome rules whose outcome is the sign of a mean over the possible contributors; see `find_contributors`.
+        The outcome rules that return the sign of a mean over the possible contributors; see `find_contributors`.
     outcomes : tuple of str
         The outcome rules for pairs; the first rule is the default.
     slate_outcomes : tuple of str
@@ -49,7 +49,7 @@ class Method(components.Component):
         Texts for the documentation: how the list is built, which ranker wins, what the method requires, and how long a
         comparison takes.
     compiled : bool
-        Whether numba compiles the functions, as by default. If not, they run as plain Python.
+        Whether numba compiles the functions; by default True. If False, they run as plain Python.
     version : int
         A number that you raise when the same seed gives other lists or credits than before.
 
@@ -124,7 +124,7 @@ class Method(components.Component):
 
 
 def bind(method: Method) -> None:
-    """Make the functions in `hooks` call the functions of a method whenever they receive a state of its class."""
+    """Let the functions in `hooks` call this method's functions if they receive a state of this method's class."""
     halves = method.pairs != (method.credit_pair is not None) or method.slates != (method.credit_slate is not None)
     if halves or not (method.pairs or method.slates):
         needed = "draw_pair and credit_pair, draw_slate and credit_slate, or all four"

@@ -1,8 +1,8 @@
 """Interleave plain lists: merge two or more lists of document ids into one page, and credit the clicks on it.
 
-This is the interface for search applications. The code is the same as in simulations, so lists and credit have the
-same distribution. For this code, all lists must contain the same documents. If a ranker did not return a document that
-another ranker returned, the document is therefore added at the end of its list.
+This is the interface for search applications. It uses the code of the simulations, so lists and credit have the same
+distribution. The lists need not contain the same documents: a document that is missing from a list is added at the end
+of this list.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from ltr_duel.interleaving.workspace import Workspace, fresh_rng, workspace
 class Page:
     """A list to show to a user, and everything that is needed to credit its clicks later, even in another process.
 
-    `interleave` and `from_json` return pages. Within a page, each document of the lists has a number, counted from 0
-    in the order in which the documents first appear if you read one list after the other.
+    `interleave` and `from_json` return pages. Within a page, documents are numbered from 0: first the documents of the
+    first list, from its top, then the new documents of the second list, and so on.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Page:
     method : str or Method
         The name of the comparison method with its parameters, or the `Method` if it is not registered.
     outcome : str
-        The rule that decides from the credit who won.
+        The rule that says who won, given the credit.
     numbers : tuple of int
         The numbers of the shown documents, from the top.
     orders : ndarray of int16, shape (rankers, documents)
@@ -87,8 +87,8 @@ class Page:
         Returns
         -------
         dict of (str, str) to float
-            For each pair, a number from -1 (the second ranker won) to +1 (the first ranker won). A tie has 0, and so
-            has every pair if there is no click.
+            For each pair, a number from -1 (the second ranker won) to +1 (the first ranker won). A tie is 0. Without
+            clicks, every pair is a tie.
 
         Raises
         ------
@@ -106,7 +106,7 @@ class Page:
     def to_json(self) -> str:
         """Return the page as a JSON string that you can store in a session or a log until the clicks are known.
 
-        The string contains the ids of the shown documents, and the order of all documents for each ranker as numbers.
+        The string contains the ids of the shown documents. The orders of the rankers are stored as document numbers.
 
         Raises
         ------
@@ -198,13 +198,13 @@ def interleave(
     ----------
     rankings : mapping of str to sequence
         The names of 2 to 200 rankers and the list of each: document ids, best first. Lists may have different lengths
-        and documents. If a document is not on a list, it is ranked below all documents of this list; several such
-        documents are ordered by their best rank on another list. Ids must be hashable; equal ids (``1`` and ``1.0``)
-        are one document. All lists together contain at most 10,000 documents.
+        and documents. The documents that are missing from a list are ranked below it, in the order of their best rank
+        on another list. Ids must be hashable; equal ids (``1`` and ``1.0``) are one document. All lists together
+        contain at most 10,000 documents.
     method : str or Method
         The comparison method, if you like with parameters (``"probabilistic:tau=1"``).
     outcome : str
-        The rule that decides from the credit who won; by default the first rule of the method.
+        The rule that says who won, given the credit; by default the first rule of the method.
     top : int
         Largest number of documents on the page, from 1 to 1,000.
     seed : int, optional
@@ -242,7 +242,7 @@ def interleave(
 
 
 def _orders(rankings: Mapping[str, Sequence[Hashable]]) -> tuple[list[Hashable], SmallIntMatrix]:
-    """Give each document a number; return the documents in this order, and one row of numbers for each list."""
+    """Number the documents; return the documents by number, and one row of numbers for each list."""
     if not isinstance(rankings, dict | Mapping):
         raise InputError(f"rankings must be a mapping of names to lists, not {type(rankings).__name__}")
     if not 2 <= len(rankings) <= MOST_RANKERS:

@@ -1,13 +1,13 @@
 """Find the probabilities with which lists should be shown so that a comparison is fair; `fairest` is the solver.
 
-Each column of a table belongs to a list, each row to a position, and an entry is a credit. For probabilities p of the
-columns, the bias is the sum of ``|table @ p|``. The solver first finds the smallest possible bias. Among all p with
-this bias, it then finds one with the highest ``worth @ p``. At most rows + 1 columns get a positive probability.
+The solver receives the worth of each list, and a table of credits with one column for each list and one row for each
+position. For probabilities p of the lists, the bias is the sum of ``|table @ p|``. The solver first minimises the bias,
+and then, with this bias, maximises ``worth @ p``. With 10 rows, at most 11 lists get a positive probability.
 
-The solver is the revised simplex method in two phases. Besides the columns there are two variables for each row: the
-positive and the negative part of its entry in ``table @ p``. The first phase minimises the sum of these parts, which is
-the bias; the second phase maximises the worth. Ties between leaving variables are broken lexicographically, so the
-method ends (Dantzig, Orden, Wolfe. The generalized simplex method. Pacific Journal of Mathematics 1955).
+The solver is the revised simplex method in two phases. Its variables are p and, for each row, the positive and the
+negative part of the entry in ``table @ p``. The first phase minimises the sum of these parts, which is the bias; the
+second phase maximises the worth. Ties between leaving variables are broken lexicographically, so the method ends
+(Dantzig, Orden, Wolfe. The generalized simplex method. Pacific Journal of Mathematics 1955).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MOST_PIVOTS = 10_000  # limit in case of rounding errors; 3,000 random programs
 
 
 class Program(NamedTuple):
-    """A linear program and the arrays of its solver; m is rows + 1, and n is columns + 2 rows, the number of variables.
+    """A linear program and the arrays of its solver. It has n = columns + 2 * rows variables, and m = rows + 1.
 
     The first variables are the probabilities of the columns. Then follow, for each row, the positive and the negative
     part of its entry in ``table @ p``.
@@ -54,7 +54,7 @@ def new_program(rows: int, columns: int) -> Program:
 
 @kernel
 def fairest(program: Program, rows: int, columns: int) -> float:
-    """Solve the program for the first rows and columns of the table; return the smallest possible bias.
+    """Solve the program for the given number of rows and columns of the table; return the smallest possible bias.
 
     The solution is in ``program``. For i from 0 to ``rows``, variable ``basis[i]`` has the value ``value[i]``. All
     other variables are 0.
@@ -147,7 +147,7 @@ def leaving(program: Program, rows: int, columns: int) -> int:
 
 @kernel
 def is_sooner(program: Program, rows: int, i: int, other: int) -> bool:
-    """Return whether variable i of the basis reaches 0 before variable ``other``; a lexicographic rule breaks ties."""
+    """Return whether variable i of the basis reaches 0 before variable ``other``. Ties are broken lexicographically."""
     a, b = program.entering[i], program.entering[other]
     difference = program.value[i] / a - program.value[other] / b
     for k in range(rows + 1):

@@ -1,6 +1,6 @@
 """Draw and credit lists one at a time, from Python, with the compiled functions of a method.
 
-A workspace has the arrays that these functions need. It is reused for lists of the same kind, because this is faster.
+A workspace has the arrays that these functions need. For speed, it is reused for lists of the same kind.
 """
 
 from __future__ import annotations

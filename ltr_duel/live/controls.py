@@ -1,8 +1,8 @@
 """The controls with which an operator steers an experiment: pause, resume, share, drop, winner, end.
 
 Each use of a control adds a row to the store, and the rows together give the state of the controls (`Controls`). The
-plan contains this state. Users who stay in the experiment keep their pages, unless a ranker is dropped: then a policy
-of the remaining rankers starts and learns again from their outcomes.
+plan contains this state. Users who stay in the experiment keep their pages, unless a ranker is dropped. After a drop, a
+new policy for the remaining rankers starts, and learns from their earlier outcomes.
 """
 
 from __future__ import annotations

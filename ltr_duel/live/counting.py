@@ -1,4 +1,4 @@
-"""Count the pages of a live experiment. A page counts when its window is over, if the user has seen the page.
+"""Count the pages of a live experiment. When the window of a page is over, it counts if the user has seen it.
 
 The events inside the window then decide which ranker won. Each page is counted once, in the order of display. The
 state, the policy and the exported log use the same counts.

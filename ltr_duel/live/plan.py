@@ -69,8 +69,8 @@ class LivePlan:
     at : int
         The start of the plan in seconds since 1970, which is used only when logs are checked.
     mode : {"experiment", "paused", "winner", "ended"}
-        "experiment" if rankers are compared. In the other modes, users see the list of one ranker. It is the incumbent
-        if the experiment is paused, and otherwise ``winner`` or, without a winner, the incumbent.
+        "experiment" if rankers are compared. In the other modes, users see the list of one ranker: ``winner`` if there
+        is a winner and the experiment is not paused, otherwise the incumbent.
     share, holdback : float
         The share of users who take part, and the share of users who always get the incumbent's list.
     policy, method, outcome, top : str, str, str, int
@@ -273,7 +273,7 @@ class LivePlan:
 
     @classmethod
     def read(cls, path: str | Path, keys: Keys) -> LivePlan:
-        """Read a plan from a file. Raises `InputError` if the file cannot be read, or like `from_json`."""
+        """Read a plan from a file. Raises `InputError` if the file cannot be read, or as `from_json` does."""
         path = arguments.as_path("a plan", path)
         try:
             text = path.read_text("utf-8", errors="replace")

@@ -37,8 +37,8 @@ class Planner:
     """The policy of an experiment, and the plan that follows from what it has learned.
 
     ``settings`` must have a seed (see `with_seed`). ``left`` are the rankers that are not dropped, by default all.
-    ``version`` is the number of the current plan. The choices have the same distribution as those of a simulation with
-    this batch; with batches of one choice, they are those of the first repetition with the same seed.
+    ``version`` is the number of the current plan. The choices have the same distribution as in a simulation with this
+    batch. With batches of one choice, they equal the choices of the first repetition with the same seed.
     """
 
     def __init__(self, settings: Settings, left: Sequence[int] = ()) -> None:

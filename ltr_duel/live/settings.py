@@ -55,8 +55,8 @@ class Settings:
     rankers : tuple of str
         The names of the rankers, 2 to 200.
     policy : str
-        The policy with its parameters, ``auto`` by default. With more than two rankers and a method that compares sets,
-        ``auto_sets`` replaces ``auto``, unless the outcome rule is for pairs only.
+        The policy with its parameters, ``auto`` by default. With more than two rankers, ``auto_sets`` replaces ``auto``
+        if the method and the outcome rule can compare sets.
     method : str
         The comparison method, ``team_draft`` by default. It must fit the policy, which compares pairs or sets.
     outcome : str
@@ -69,8 +69,8 @@ class Settings:
         The number of the policy's choices in a plan, from 1 to 100,000; 1,000 by default. A plan decides about as many
         searches.
     window : float
-        The attribution window in seconds, 1,800 by default. Events count only if they occur within this time after the
-        page was shown; then the policy learns the outcome.
+        The attribution window in seconds, 1,800 by default. Events count if they occur within this time after the page
+        was shown. Then the policy learns the outcome.
     share, holdback : float
         The share of users who take part (1 by default), and the share of users who always get the incumbent's list (0
         by default). Their sum is at most 1.

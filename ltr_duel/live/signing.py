@@ -1,7 +1,7 @@
 """Keys sign plans and tokens, so that nobody else can make them. One file contains all keys of an experiment.
 
-A token is ``<key id>.<impression>.<first 32 hexadecimal digits of HMAC-SHA256 of the impression>``. It belongs to one
-page, because the name of an impression is a hash of its page. A token contains no secret.
+A token is ``<key id>.<impression>.<first 32 hexadecimal digits of HMAC-SHA256 of the impression>``. The name of an
+impression contains a hash of its page, so each page has its own token. A token contains no secret.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class TokenError(InputError):
 
 
 class Keys(Mapping[str, bytes]):
-    """The secrets of an experiment, by id. The first signs; all verify, so that a new key can be put before an old one.
+    """The secrets of an experiment, by id. The first key signs; all keys verify, so old tokens stay valid.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class Keys(Mapping[str, bytes]):
         return self._first, _signature(self._secrets[self._first], text)
 
     def is_signed(self, text: str, key: str, signature: str) -> bool:
-        """Whether the key with the id ``key`` has signed the text. The time of the test tells an attacker nothing."""
+        """Whether the key with the id ``key`` has signed the text, in a time that tells an attacker nothing."""
         secret = self._secrets.get(key)
         return secret is not None and hmac.compare_digest(
             _signature(secret, text).encode(), signature.encode("utf-8", "replace")

@@ -1,7 +1,8 @@
 """The state of a live experiment: how many pages were counted, and what they say about each pair of rankers.
 
-A page counts when its window is over, if the user has seen it. The decisions use, for each user and pair, only the
-first page of the pair. `ltr_duel.logs` decides by the same rules about the exported log.
+When the window of a page is over, the page counts if the user has seen it. Of all pages that compare the same two
+rankers for the same user, the decisions use only the first. `ltr_duel.logs` decides by the same rules about the
+exported log.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _TOLERATED = 60.0  # seconds by which the experiment's clock may be ahead withou
 
 
 class LiveState(NamedTuple):
-    """The state of a live experiment with K rankers. A matrix compares the ranker of the row with that of the column.
+    """The state of a live experiment with K rankers. In a matrix, the row's ranker is compared with the column's.
 
     Examples
     --------
@@ -209,7 +210,7 @@ def beats_all(wins: IntMatrix) -> FloatVector:
 
     One arm beats another if it would win more than half of all their pages that are not ties. This share has a uniform
     prior; after w wins and l losses, its posterior distribution is Beta(1 + w, 1 + l). Pages and pairs are regarded as
-    independent. The probabilities hold if you look at them once.
+    independent. The probabilities are valid if you look only once.
     """
     ahead = scipy.special.betainc(wins.T + 1, wins + 1, 0.5)  # probability that the row beats the column
     np.fill_diagonal(ahead, 1.0)
@@ -220,9 +221,9 @@ def beats_all(wins: IntMatrix) -> FloatVector:
 def regret_bound(exposure: FloatVector, high: FloatMatrix) -> float:
     """Return an upper bound of what the experiment has cost users: the average regret, added up over counted pages.
 
-    A ranker on a page costs half of the mean outcome of the best ranker against it; a page costs the average over its
-    rankers. Because the best ranker is unknown, the bound is the highest cost for any ranker that may be the best
-    according to the upper ends ``high``. It holds at all times. The bound is NaN if no ranker can be the best.
+    A ranker on a page costs half of the mean outcome of the best ranker against it. A page costs the average over its
+    rankers. The best ranker is unknown. The bound is therefore the highest cost over all rankers that may be the best,
+    given the upper ends ``high``. It holds at all times. The bound is NaN if no ranker can be the best.
     """
     cost = high.clip(0) @ exposure / 2
     possible = (high >= 0).all(axis=1)

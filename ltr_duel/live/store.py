@@ -1,8 +1,8 @@
 """The store of a live experiment: an SQLite file that keeps every page, event and outcome.
 
-- ``exposures`` has a row for each page; ``seen`` marks pages with an event inside the window, ``learned`` counted ones.
-- ``events`` has the events of pages, ``outcomes`` what the policy is told, and ``controls`` the uses of controls.
-- ``counts`` has the outcomes of each pair; ``first`` marks those of a user's first page of the pair.
+- ``exposures`` has a row for each page; ``seen`` marks pages with an event in the window, ``learned`` counted pages.
+- ``events`` has the events of pages, ``outcomes`` the outcomes for the policy, and ``controls`` the uses of controls.
+- ``counts`` has the outcomes of each pair; ``first`` marks outcomes of a user's first page of the pair.
 - ``met`` has the pairs that each user has seen, and ``totals`` the number of counted pages of each set of rankers.
 - ``meta`` has the settings, the id, the time of creation, the latest time, and the version of the plan.
 
@@ -207,8 +207,8 @@ def forget(store: str | Path, *, user: str = "", older_than: float | None = None
     Random names replace the user, the ids of events, and the names of the pages, whose tokens become invalid. The query
     becomes "forgotten", and the context empty. Counts do not change. A user who returns counts as a new user.
 
-    With ``older_than``, a number of days, older pages are changed in this way. Their users lose their names only if
-    they have not been shown a page since, because otherwise a later page would count as their first.
+    With ``older_than``, a number of days, older pages are changed in this way. A user with a later page keeps the name;
+    otherwise this page would count as the user's first.
     """
     if bool(user) == (older_than is not None):
         raise InputError("name either a user or a number of days")

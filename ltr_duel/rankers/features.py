@@ -52,7 +52,7 @@ def feature_rankers(
         Number of threads; -1 for one on each core.
     cache : bool, optional
         Whether to store the orders on disk, so that they are computed only once. By default they are stored if the
-        features of ``dataset`` are read from disk too, as those of a corpus in the cache.
+        features of ``dataset`` are read from disk, for example from the cache.
 
     Returns
     -------

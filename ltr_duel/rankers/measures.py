@@ -43,7 +43,7 @@ class _Query(NamedTuple):
 
     @property
     def relevant(self) -> int:
-        """Number of relevant documents, at least 1 because it is a divisor."""
+        """Number of relevant documents, or 1 if there is none, because it is a divisor."""
         return max(int((self.best > 0).sum()), 1)
 
 
@@ -100,8 +100,8 @@ class Measure(NamedTuple):
 def measure_named(measure: str | object) -> Measure:
     """Return the measure with a name such as ``NDCG@10`` or ``MAP``; only MAP and MRR may be without a cut-off.
 
-    The names that trec_eval and ir_measures use are understood, and so are the objects of ir_measures. The object
-    ``nDCG@10`` of ir_measures has the grade as gain, as in that library.
+    The names that trec_eval and ir_measures use are understood, and so are the objects of ir_measures. For the object
+    ``nDCG@10`` of ir_measures, the gain of a document is its grade, not 2^grade - 1.
     """
     text = str(measure) if isinstance(measure, str) else re.sub(r"^nDCG(?=@|$)", _LINEAR, str(measure))
     plain = re.sub(r"(?i)^ndcg\(dcg='exp-log2'\)", "NDCG", re.sub(r"(_cut)?_(?=\d+$)", "@", text))
@@ -123,7 +123,7 @@ def measure_by_query(rankings: Rankings, measure: str | object = "NDCG@10") -> F
     Parameters
     ----------
     rankings : Rankings
-        The orders to measure. Tie rules that order ties again in each comparison make no difference here.
+        The orders to measure. The tie rule is not applied again.
     measure : str or a measure of ir_measures
         ``NDCG@k``, ``ERR@k``, ``MAP``, ``MRR``, ``P@k`` or ``R@k`` (recall), with a number for k.
 
@@ -188,13 +188,14 @@ def evaluate_rankers(
     Returns
     -------
     DataFrame
-        One row for each measure and ranker, the best ranker of a measure first. The columns are measure, ranker, mean
-        (over queries), low and high (Student's confidence interval of the mean; NaN for a single query), difference
-        (of the mean from that of the best ranker), p (NaN for the best ranker) and queries (number of queries).
+        One row for each measure and ranker, the best ranker of a measure first. The columns are measure, ranker, mean,
+        low, high, difference, p and queries. The mean is over the queries. Its Student confidence interval is from low
+        to high, or NaN for a single query. The difference is the mean minus the mean of the best ranker.
 
-        The column p has the p-value of the difference. It is the larger of two p-values, of Student's test for pairs
-        and of a test with random signs, and it is corrected by Holm's method for all K (K - 1) / 2 pairs of K rankers.
-        If a ranker has the same value on all queries, its interval still allows for other values on unseen queries.
+        The column p has the p-value of the difference, NaN for the best ranker. It is the larger p-value of two tests,
+        Student's test for pairs and a test with random signs, and is corrected by Holm's method for all pairs of
+        rankers. If a ranker has the same value on all queries, its interval still allows for other values on unseen
+        queries.
 
         With baselines, there is one row for each measure, baseline and ranker, and a column baseline after ranker. The
         column difference is the difference from the baseline, and p is corrected only for pairs with a baseline.

@@ -173,7 +173,7 @@ def _parsed(dataset: Dataset, word: str) -> tuple[str, str, str]:
 
 
 def _features(dataset: Dataset, text: str) -> list[str]:
-    """Return the names of the features that ``text`` lists by name or number; an empty text means all features."""
+    """Return the names of the features that ``text`` lists by name or number. An empty text lists all features."""
     names = dataset.feature_names
     if not text or text in names:
         return [text] if text else list(names)

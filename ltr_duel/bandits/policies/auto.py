@@ -1,22 +1,20 @@
 """Auto: the policy to use if you know little about your problem. It compares pairs; `auto_sets` compares sets.
 
-Arm i is judged by three posterior probabilities of winning more than half of some duels: all its duels (``pooled``),
-its duels with the champion, and its duels with its worst rival (both in ``prefer``). A small probability is evidence
-against the arm as the Condorcet winner. The third is multiplied by 8, because the smallest of many probabilities is low
-by chance. The champion is the arm with the least evidence against it. Every other arm is a challenger with a
-probability equal to the smallest of its three probabilities; this is Thompson sampling that counts the same evidence
-only once. The challenger with the best win rate plays, or sometimes the challenger with the fewest duels. If there is
-no challenger, the champion plays itself.
+Each arm has three posterior probabilities: that it wins more than half of all its duels (``pooled``), of its duels with
+the champion, and of its duels with its worst rival (both in ``prefer``). A small probability is evidence that the arm
+is not the Condorcet winner. The third is multiplied by 8, because the smallest of many probabilities is low by chance.
+The champion is the arm with the least evidence against it. Every other arm is a challenger with a probability equal to
+the smallest of its three probabilities, a kind of Thompson sampling. The challenger with the best win rate plays, or
+sometimes the challenger with the fewest duels. If there is no challenger, the champion plays itself.
 
-A challenger j meets the champion, or a rival whose duels give more evidence against j per unit of regret: in a cycle, j
-may clearly lose to a rival and be nearly equal to the champion. To find such rivals, some of j's first duels are not
-against the champion. Instead of itself, the champion sometimes meets a random rival that it is not known to beat,
-because a rival that is ruled out as the winner may still beat the champion. If there is evidence against every arm, no
-Condorcet winner is assumed, and the two phases of Double Thompson Sampling search for a Copeland winner. Pairs with few
-duels are then judged by pooled win rates; the more pairs contradict these rates, the more often they are judged by
-their own duels instead.
+A challenger j meets the champion, or a rival whose duels give more evidence against j per unit of regret. In a cycle,
+for example, j may clearly lose to a rival and be nearly equal to the champion. To find such rivals, some of j's first
+duels are not against the champion. A rival that is ruled out as the winner may still beat the champion. Therefore the
+champion sometimes meets, instead of itself, a random rival that it is not known to beat. If there is evidence against
+every arm, no Condorcet winner is assumed, and the two phases of Double Thompson Sampling search for a Copeland winner.
+Pairs with few duels are then judged by pooled win rates, or by their own duels if many pairs contradict these rates.
 
-The constants were tuned on one half of the suite of benchmarks/rank_policies; docs/policies_compared.md shows measured
+The constants were tuned on one half of the problems in benchmarks/rank_policies; docs/policies_compared.md shows
 regret. Because each arm is a challenger with a positive probability, no arm is excluded forever.
 """
 
@@ -112,7 +110,7 @@ def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int,
 def best_challenger(state: State, champion: int, rng: Generator) -> int:
     """Sample the challengers; return the challenger with the best win rate, or sometimes the one with the fewest duels.
 
-    Without the second case, an arm that lost its first duels would never play if many arms are as good as the champion.
+    Otherwise, if many arms are as good as the champion, an arm that lost its first duels would never play again.
     """
     best, found, ties, rarest = -inf, champion, 0, uniform(rng) < RAREST
     for k in range(state.rate.shape[0]):
@@ -139,7 +137,7 @@ def unchecked_rival(state: State, champion: int, rng: Generator) -> int:
 
 @kernel
 def rival_to_try(state: State, champion: int, challenger: int, rng: Generator) -> int:
-    """Return a third arm: the arm that most clearly beat the challenger, or else the arm with the largest sample."""
+    """Return a third arm: the arm that most clearly beat the challenger, otherwise the arm with the largest sample."""
     best, found = -1.0, champion
     for k in range(state.won.shape[0]):
         if k != champion and k != challenger:
@@ -220,7 +218,7 @@ def likeliest_to_beat(state: State, first: int, t: int, rng: Generator) -> int:
 
 @kernel
 def judged_by_own_duels(state: State, i: int, j: int, rng: Generator) -> bool:
-    """Return whether a pair is judged by its own duels, not by pooled win rates; below FEW duels, chance decides."""
+    """Return whether a pair is judged by its own duels, not by pooled win rates. Below FEW duels, chance decides."""
     if state.wins[i, j] + state.wins[j, i] >= FEW:
         return True
     return uniform(rng) < OWN + MORE_OWN * state.now[0].misfit

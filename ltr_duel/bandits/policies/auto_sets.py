@@ -1,9 +1,9 @@
 """Auto for sets: the policy to use if you know little about your problem, and can compare sets of arms.
 
-The policy is Self-Sparring with sets of five (`self_sparring`), with two changes. First, ties are ignored: all copies
-of an arm in a set have the same score, so if two copies differ in their outcomes against a rival, coins decided.
-Second, two arms with several copies in a set form up to six pairs of copies; at most three of these count, because all
-six are a single observation, and runs too often end with a wrong arm if all count.
+The policy is Self-Sparring with sets of five (`self_sparring`), with two changes. First, ties are ignored. All copies
+of an arm in a set have the same score, so a tie shows when two copies have different outcomes against a rival. Second,
+two arms with several copies in a set form up to six pairs of copies, and at most three pairs count. All six are a
+single observation, and if all count, runs too often end with a wrong arm.
 """
 
 from __future__ import annotations

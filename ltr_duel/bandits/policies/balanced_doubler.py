@@ -1,16 +1,16 @@
 """Balanced Doubler: a Doubler that keeps old rewards, as averages over the epochs in which every arm played.
 
-The opponent has the same distribution in all steps of an epoch. Therefore an arm's mean rewards in the epochs can be
-averaged, and the averages of all arms can be compared, if each arm plays in each epoch. A "hot start" of m = K / Delta
-plays of each arm ensures this, with the gap Delta between the two best utilities, which is rarely known.
+The opponent has the same distribution in all steps of an epoch. If each arm plays in each epoch, an arm's mean rewards
+in the epochs can be averaged, and the averages of all arms can be compared. For this purpose, an epoch begins with a
+"hot start" of m = K / Delta plays of each arm. Delta is the gap between the two best utilities, which is rarely known.
 
 The paper (Wolfenfeld's survey) does not describe how hot starts fit into short epochs. Here a hot start is the first
-m K steps of its epoch, and epochs shorter than 2 m K are plain Doubler epochs. The averages use only the other epochs,
+m K steps of its epoch, and epochs shorter than 2 m K are plain Doubler epochs. The averages use only the longer epochs,
 called balanced. Hot-start plays are not part of the multiset from which the left player draws. The UCB1 bandit of a
 plain epoch explores with the constant 0.5, the default of `doubler`; ``alpha`` is only the constant of the index in
-Algorithm 11. Wolfenfeld's own program has no plain epochs: it begins with the first epoch that is long enough, plays
-each arm min(ceil(|log2 Delta| / Delta^2), floor(K^2.5)) times in a hot start, and replaces the multiset only after an
-epoch that scored better than all earlier epochs.
+Algorithm 11. Wolfenfeld's program differs: it begins with the first epoch that is long enough, a hot start plays each
+arm min(ceil(|log2 Delta| / Delta^2), floor(K^2.5)) times, and only an epoch that scored better than all before replaces
+the multiset.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ is the factor of the relaxed transitivity. `beat_the_mean` explores until one ar
 `beat_the_mean_pac` selects an arm after O(K gamma^6 / epsilon^2 log(K / (epsilon delta))) duels.
 
 An arm meets the mean of all remaining arms, itself included (equation 3). A coin flip decides a duel of an arm with
-itself, and the result is counted. When an arm is removed, all duels recorded against it are subtracted; therefore the
-counts are stored for each pair. A step costs O(1) amortised: the arms with the fewest duels are stored in a list, and
-line 16 reads all arms only if bounds on the largest and the smallest mean allow its test to succeed.
+itself, and the result is counted. When an arm is removed, all duels recorded against it are subtracted. For this
+reason, the counts are stored for each pair. A step costs O(1) amortised. The arms with the fewest duels are stored in a
+list, and line 16 is skipped while bounds on the means show that its test fails.
 """
 
 from __future__ import annotations

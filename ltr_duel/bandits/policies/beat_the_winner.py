@@ -3,9 +3,9 @@
 Kolpaczki, Huellermeier, Bengs. Piecewise-Stationary Dueling Bandits. TMLR 2024; read from the authors' program
 (github.com/kolpaczki/Piecwise-Stationary-Dueling-Bandits, `BeatTheWinner` with ``reset``).
 
-The loser of a round goes to the end of the queue, the winner is the next incumbent and meets the first arm of the
-queue. r grows by one with each round that the incumbent wins, and starts again at 1 when the incumbent loses: an
-incumbent of many rounds is hard to beat by chance, but a new winner needs few rounds.
+The loser of a round goes to the end of the queue. The winner is the next incumbent, and meets the first arm of the
+queue. The number r grows by one with each round that the incumbent wins, and is 1 again when the incumbent loses. An
+incumbent of many rounds is therefore hard to beat by chance.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ Zoghi, Karnin, Whiteson, de Rijke. Copeland Dueling Bandits. NIPS 2015, Algorith
 explore only few pairs, CCB stores the set B of the arms that may still be winners and, for each arm i, the set B^i of
 the arms that are believed to beat arm i. The bound is for C Copeland winners that lose to L_C arms each.
 
-Line 14 leaves no choice if every arm of B^c is known to beat the first arm c. Here c then meets itself; the program of
-D-TS's authors (HuasenWu/DuelingBandits) chooses among all arms instead. This case never occurred in 200,000 steps on
-Bradley-Terry, cyclic and sushi matrices of 5 to 16 arms. If B^c is empty, both programs choose from all arms.
+If every arm of B^c is known to beat the first arm c, line 14 has no arm to choose. Here c then meets itself. The
+program of D-TS's authors (HuasenWu/DuelingBandits) chooses among all arms instead. The case never occurred in 200,000
+steps on Bradley-Terry, cyclic and sushi matrices of 5 to 16 arms. If B^c is empty, both programs choose from all arms.
 
 The sets change only when some u_ij crosses 1/2, so lines 7 to 10 run only then.
 """
@@ -173,7 +173,7 @@ def open_pair(hypotheses: Hypotheses, below: IntMatrix, n: int) -> tuple[int, in
 
 @kernel
 def draw_winner(losses: IntVector, possible: IntVector, rng: Generator) -> int:
-    """Draw an optimistic Copeland winner; with probability 2/3, draw only from the winners in B, if there are any."""
+    """Draw an optimistic Copeland winner. If B contains any, only these are drawn, with probability 2/3."""
     least, count, both = vector.fewest(losses), 0, 0
     for i in range(losses.shape[0]):
         count += losses[i] == least

@@ -4,10 +4,10 @@ Haddenhorst, Bengs, Huellermeier. Identification of the Generalized Condorcet Wi
 2021; read from the authors' program (github.com/bjoernhad/GCWidentification, functions `algo_1`, `algo_2`, `DKWT`), for
 comparisons of two arms. If a pair is even, it may never stop.
 
-The arms form a line; the winner of a match meets the next arm. A match has stages s = 1, 2, ...: in stage s the pair
-meets T_s = ceil(8 ln(4 / gamma_s) / h^2) times anew, h = 2^-(s + 1), and the match ends if the shares of wins then
-differ by more than h. The errors gamma_s = 6 delta / (K pi^2 s^2) of all stages and matches add up to at most delta.
-The authors' program repeats the last match of two-arm comparisons; this form does not.
+The arms form a line; the winner of a match meets the next arm. A match has stages s = 1, 2, ... Let h = 2^-(s + 1). In
+stage s, the pair meets T_s = ceil(8 ln(4 / gamma_s) / h^2) times anew. The match ends if the shares of wins in this
+stage differ by more than h. The errors gamma_s = 6 delta / (K pi^2 s^2) of all stages and matches add up to at most
+delta. The authors' program repeats the last match; this policy does not.
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
 """D-TS, Double Thompson Sampling: two samples from the posterior choose the two arms, to find a Copeland winner.
 
 Wu, Liu. Double Thompson Sampling for Dueling Bandits. NIPS 2016 (arXiv 1604.07101), Algorithm 1. An arm's optimistic
-Copeland score is the number of arms that it may beat; the arms with the largest score are the candidates. The first arm
-is the candidate that beats the most arms in a posterior sample (phase 1; ties are broken at random). The second arm is
-chosen among the arms that are not yet known to beat the first arm: it has the largest value against the first arm in a
-second posterior sample (phase 2).
+Copeland score is the number of arms that it may beat, and the arms with the largest score are the candidates. The first
+arm is the candidate that beats the most arms in a posterior sample (phase 1; ties are broken at random). A second
+posterior sample then chooses among the arms that are not yet known to beat the first arm. The second arm has the
+largest sampled probability of beating the first arm (phase 2).
 
-The first phase depends only on which samples are above 1/2, so coins replace Beta draws, and only the rows of
-candidates that may still win are sampled (see `tournament`). The second phase draws the few samples that may be the
-largest (see `thompson`).
+In the first phase it matters only which samples are above 1/2, so coins replace Beta draws (see `tournament`). The
+second phase draws the few samples that may be the largest (see `thompson`).
 """
 
 from __future__ import annotations

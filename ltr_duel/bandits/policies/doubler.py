@@ -1,15 +1,15 @@
 """Doubler and its variants: a bandit chooses the right arm; the left arm is one of its choices in the last epoch.
 
 Time is divided into epochs of 1, 2, 4, ... steps (2, 4, 8, ... in the text of Wolfenfeld's survey). In an epoch the
-left arm is a uniform draw from the multiset of arms that the right player chose in the previous epoch, so the right
-player has a fixed opponent and solves an ordinary bandit problem.
+left arm is a uniform draw from the multiset of arms that the right player chose in the previous epoch. The right player
+thus has a fixed opponent, and solves an ordinary bandit problem.
 
-`doubler` (Ailon, Karnin, Joachims, ICML 2014; Algorithm 8 of the survey) has a UCB1 bandit (see `cardinal`) that is
-reset in each epoch; its bound is for UCB1's constant 2, not the default .5. `improved_doubler` (Algorithm 9) never
+`doubler` (Ailon, Karnin, Joachims, ICML 2014; Algorithm 8 of the survey) has a UCB1 bandit (see `cardinal`), which is
+reset in each epoch. Its bound is for UCB1's constant 2, not for the default .5. `improved_doubler` (Algorithm 9) never
 resets its bandit. Because the opponent changes, it adds f, an estimate of the opponent's utility, to the reward. After
 each epoch, the right player's share of wins in the epoch, minus 1/2, is added to f, as in Algorithm 9; the survey's
 derivation gives twice this amount. `thompson_doubler` (Algorithm 10, "unforgetful") has a Thompson bandit that is never
-reset, and no correction. Comments cite the line numbers of Algorithms 8 and 9, counted from the line `input`.
+reset, and no correction. Comments cite the lines of Algorithms 8 and 9, counted from `input`.
 """
 
 from __future__ import annotations

@@ -4,15 +4,14 @@ Komiyama, Honda, Nakagawa. Copeland Dueling Bandit Problem: Regret Lower Bound, 
 Efficient Algorithm. ICML 2016 (arXiv 1605.01677). The algorithm without the relaxation (CW-RMED) solves a linear
 program with exponentially many constraints in each step and is not implemented.
 
-Let i* be an estimated Copeland winner, L_i the number of arms that beat arm i, n_ij the number of duels of a pair,
-phat_ij the share of these duels that i won, and d_ij = d(phat_ij, 1/2), where d is the Kullback-Leibler divergence of
-two coins. There are two kinds of relaxed constraints on q_ij = n_ij / ln t. First, q_i*j d_i*j >= 1 for every arm j
-that i* beats. Second, for every other arm i: take any L_i - L_i* + 1 arms j that beat i and are not i*; then the sum of
-q_ij d_ij over these arms j is at least 1. If there are fewer such arms j, arm i has no constraint; this is the case for
-every arm i if i* is a Condorcet winner. The cheapest q_ij are stored and updated (see `ecw_plans`).
+Let i* be an estimated Copeland winner, and L_i the number of arms that beat arm i. A pair met n_ij times, i won the
+share phat_ij of these duels, and d_ij = d(phat_ij, 1/2), where d is the Kullback-Leibler divergence of two coins. There
+are two kinds of relaxed constraints on q_ij = n_ij / ln t. First, q_i*j d_i*j >= 1 for every arm j that i* beats.
+Second, take any other arm i, and any L_i - L_i* + 1 arms j that beat i and are not i*. The sum of q_ij d_ij over these
+arms j must be at least 1. Without so many arms j, arm i has no constraint; no arm has one if i* is a Condorcet winner.
+The cheapest q_ij are stored and updated (see `ecw_plans`).
 
-The paper's lists are: L_C, the pairs of this pass; L_R, the pairs of L_C that are still to play; L_N, the pairs of the
-next pass.
+L_C contains the pairs of this pass, L_R the pairs of L_C that are still to play, and L_N the pairs of the next pass.
 """
 
 from __future__ import annotations
@@ -159,7 +158,7 @@ def confident_winner(state: State, log_t: float) -> int:
 def confidence(state: State, winner: int, enough: float) -> float:
     """Return the largest ln t for which the duels so far fulfil the constraints: each sum of n_ij d_ij is >= ln t.
 
-    If this value is less than ``enough``, any number from this value to ``enough`` may be returned.
+    If the value is below ``enough``, the result may be any number between both.
     """
     wins, divergence, losses = state.estimates.wins, state.estimates.divergence, state.estimates.losses
     limit = inf
@@ -201,7 +200,7 @@ def idle_until(state: State, params: Params, t: int) -> int:
 
 @kernel
 def last_step_alone(state: State, alpha: float, t: int) -> int:
-    """Return the last step in which the winner is certain to be alone in L_C; t if this is not certain now.
+    """Return the last step in which the winner is certain to be alone in L_C, or t if this is not certain now.
 
     The margin around 1/2 shrinks as t grows, so a pair can become due only because it met too rarely.
     """

@@ -6,9 +6,9 @@ comments cite its line numbers.
 With ``prune``, all rivals that lost to a candidate on average are removed when the candidate is replaced (Interleaved
 Filter 2 of the JCSS paper). Without ``prune``, only rivals that lost confidently are removed (Interleaved Filter 1, and
 the survey's listing). The confidence radius is ``radius_scale * sqrt(ln(1/delta) / n)`` with delta = 1 / (T K^2), as in
-the journal paper. (The paper on Beat the Mean uses delta = 1 / (2 T K), which gives a smaller radius.) The survey
-prints the condition "q - c < 1/2" for removing a rival, but means q - c > 1/2, where q is the share of duels that the
-candidate won against the rival, and c the radius.
+the journal paper. (The paper on Beat the Mean uses delta = 1 / (2 T K), which gives a smaller radius.) For removing a
+rival, the survey prints the condition "q - c < 1/2", but means q - c > 1/2: q is the candidate's share of wins against
+the rival, and c the radius.
 """
 
 from __future__ import annotations

@@ -4,10 +4,10 @@ Li, Markov, de Rijke, Zoghi. MergeDTS: A Method for Effective Large-Scale Online
 1812.04412). In the paper's experiments, alpha = 0.8^6, C = 400,000 and batches of 16 were best; the theory does not
 cover this alpha.
 
-The first arm of a duel is the arm that wins the most duels in a tournament sampled from the posterior. The second is
-the arm that the first beats with the largest probability, according to a second sample: this choice soon eliminates
-arms that are beaten. A batch of one arm joins the next batch. The time t in the confidence bounds, ln(t + C), restarts
-in each stage. Many coins are computed at once (see `tournament`), and few Beta samples are drawn (see `thompson`).
+The first arm of a duel is the arm that wins the most duels in a tournament sampled from the posterior. In a second
+sample, the second arm is the arm that the first arm beats with the largest probability. This choice soon eliminates
+beaten arms. A batch of one arm joins the next batch. In each stage, the time t in the confidence bounds, ln(t + C),
+starts again. Many coins are computed at once (see `tournament`), and few Beta samples are drawn (see `thompson`).
 """
 
 from __future__ import annotations

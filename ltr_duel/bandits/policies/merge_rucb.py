@@ -1,8 +1,8 @@
 """MergeRUCB: RUCB within small batches of arms; beaten arms are removed and batches merged.
 
-Zoghi, Whiteson, de Rijke. MergeRUCB: A Method for Large-Scale Online Ranker Evaluation. WSDM 2015. The bound has large
-constants, because u_ij, the upper confidence bound of the probability that arm i beats arm j, contains ln(t + C) with
-C = ((4 alpha - 1) K^2 / ((2 alpha - 1) delta))^(1 / (2 alpha - 1)). For a hundred arms this logarithm starts near 15.
+Zoghi, Whiteson, de Rijke. MergeRUCB: A Method for Large-Scale Online Ranker Evaluation. WSDM 2015. The upper confidence
+bound u_ij of the probability that arm i beats arm j contains ln(t + C), with C = ((4 alpha - 1) K^2 / ((2 alpha - 1)
+delta))^(1 / (2 alpha - 1)). This makes u_ij large: for a hundred arms, the logarithm starts near 15.
 
 As in the authors' program (Lerot), each arm starts with one win against every other arm, batches of one arm are
 skipped, and a stage ends when at most K / 2^stage + 1 arms remain.

@@ -4,14 +4,14 @@ Kolpaczki, Huellermeier, Bengs. Piecewise-Stationary Dueling Bandits. TMLR 2024;
 (github.com/kolpaczki/Piecwise-Stationary-Dueling-Bandits, `MonitoredDuelingBandits` with its heuristic parameters and
 exact windows), for M stationary segments.
 
-Every ``period`` steps, all pairs meet once, in a fixed order; in all other steps the monitored policy chooses. Both
-kinds of duels are passed to the policy. A window stores the last w monitoring duels of each pair. A change is detected
-when the wins of its two halves differ by more than b; then the policy and all windows start anew. With
+In each period, all pairs meet once, in a fixed order; in the other steps the monitored policy chooses. The policy
+learns from both kinds of duels. A window stores the last w monitoring duels of each pair. A change is detected when the
+wins of its two halves differ by more than b; then the policy and all windows start anew. With
 
     C = ln((4 T + 2) sqrt(T) / (sqrt(M) K)),  w = ceil(8 C / gap^2), made even,  b = sqrt(w C / 2)
 
-and a share gamma = sqrt(M w / T) (K - 1) / 2 of the steps, period = floor(K (K - 1) / (2 gamma)); if gamma >= 1, the
-monitored policy has one step in each period.
+The share of monitoring steps is gamma = sqrt(M w / T) (K - 1) / 2, and the period has floor(K (K - 1) / (2 gamma))
+steps. If gamma >= 1, the monitored policy has one step in each period.
 """
 
 from __future__ import annotations

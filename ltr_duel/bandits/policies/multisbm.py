@@ -2,10 +2,10 @@
 
 Ailon, Karnin, Joachims. Reducing Dueling Bandits to Cardinal Bandits. ICML 2014, Algorithm 2. The bound holds if the
 exploration constant of the base bandits (see `cardinal`) is at least max(3, 2 + ln K / ln ln T). After N plays of a
-bandit, of which n are plays of an arm, the arm's confidence width is sqrt(alpha ln N / n) here and
-sqrt((alpha + 2) ln t / (2 n)) in the paper, so the paper's constant 3 corresponds to ``alpha = 2.5`` here; the default,
-3, explores more than the bound requires. Both public programs (HuasenWu/DuelingBandits, jkomiyama/duelingbanditlib) are
-equivalent to ``multisbm:alpha=2.5``, except that they break ties by the lowest number.
+bandit and n plays of an arm, the arm's confidence width is sqrt(alpha ln N / n) here, and sqrt((alpha + 2) ln t / (2
+n)) in the paper. The paper's constant 3 therefore corresponds to ``alpha = 2.5`` here. The default, 3, explores more
+than the bound requires. Both public programs (HuasenWu/DuelingBandits, jkomiyama/duelingbanditlib) are equivalent to
+``multisbm:alpha=2.5``, except that they break ties by the lowest number.
 """
 
 from __future__ import annotations

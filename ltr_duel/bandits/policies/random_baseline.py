@@ -72,7 +72,7 @@ def slate_update(
 
 
 def slate_recommend(state: SlateState, params: NoParams) -> int:
-    """Return the arm that beats the most arms: for i < j, arm i beats j if ``lead[i, j] > 0``, and j beats i if < 0."""
+    """Return the arm that beats the most arms. For i < j, arm i beats j if ``lead[i, j] > 0``, and j beats i if < 0."""
     return most_victorious(state.lead)
 
 

@@ -1,13 +1,12 @@
 """RCS, Relative Confidence Sampling: like RUCB, but a sample from the posterior chooses the first arm.
 
 Zoghi, Whiteson, de Rijke, Munos. Relative Confidence Sampling for Efficient On-Line Ranker Evaluation. WSDM 2014;
-Algorithm 4 of Wolfenfeld's survey; comments cite its line numbers. One line differs: the survey prints U_xx <- 0, with
-which an arm never meets itself and regret is linear. Here U_xx is 1/2, as in RUCB's paper.
+Algorithm 4 of Wolfenfeld's survey; comments cite its line numbers. One line differs from the survey: U_xx is 1/2, as in
+RUCB's paper. The survey prints U_xx <- 0. An arm would then never meet itself, and regret would be linear.
 
-It matters only whether each sample theta_ij is above 1/2, so coins replace Beta draws (see `thompson`). The only coins
-that are flipped are those that decide whether an arm beats all others: a candidate meets the arms in order until it
-loses; the winner of this duel becomes the candidate and continues. The last candidate then meets the arms that it has
-not met.
+It matters only whether each sample theta_ij is above 1/2, so coins replace Beta draws (see `thompson`). Few coins are
+needed to decide whether an arm beats all others. A candidate meets the arms in order until it loses. The winner of this
+duel is the next candidate, and goes on. The last candidate then meets the arms that it has not met.
 """
 
 from __future__ import annotations

@@ -4,13 +4,13 @@ Komiyama, Honda, Kashima, Nakagawa. Regret Lower Bound and Optimal Algorithm in 
 Algorithms 1 and 2; the rate of the bound equals the lower bound if the winner is the strongest rival of every arm.
 `rmed2` contains RMED2 and RMED2FH.
 
-In each pass, RMED1 plays each arm whose losses do not yet rule out that it is the Condorcet winner. The opponent of
-this arm is the likeliest winner i*, with one exception. If the arm is i*, or won more than half of its duels with i*,
-its opponent is the arm against which it won the smallest share of its duels, provided that this share is at most 1/2.
+In each pass, RMED1 plays each arm that may still be the Condorcet winner. Its opponent is usually the likeliest winner,
+i*. If the arm is i*, or won more than half of its duels with i*, its opponent is the arm against which it won the
+smallest share of its duels. If this share is above 1/2, the opponent is i* nevertheless.
 
-The evidence against arm i is I_i, the sum of n_ij d(phat_ij, 1/2) over all arms j with phat_ij <= 1/2. It measures how
-unlikely the losses of arm i are if arm i is the winner. Here n_ij is the number of duels of i and j, phat_ij the share
-of these duels that i won, and d the Kullback-Leibler divergence between two coins. An arm is ruled out if the evidence
+The evidence against arm i measures how unlikely its losses are if arm i is the winner. It is I_i, the sum of n_ij
+d(phat_ij, 1/2) over all arms j with phat_ij <= 1/2. Here n_ij is the number of duels of i and j, phat_ij the share of
+these duels that i won, and d the Kullback-Leibler divergence between two coins. An arm is ruled out if the evidence
 against it exceeds the evidence against i* by more than ln t + f(K), with f(K) = 0.3 K^1.01 as in the paper's
 experiments. A duel changes one term in the evidence against each of its two arms.
 """
@@ -190,13 +190,13 @@ def recommend(state: State, params: Params) -> int:
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
-    """Return the last step up to which i* plays itself, because it is alone in L_C and no other arm joins L_N."""
+    """Return the last step in which i* is certain to play itself: it is alone in L_C, and no other arm joins L_N."""
     return last_step_alone(state, t)
 
 
 @kernel
 def last_step_alone(state: State, t: int) -> int:
-    """Return the last step in which the only arm in L_C is certain to be alone; t if L_C has several arms now."""
+    """Return the last step in which L_C is certain to have one arm only, or t if it has several arms now."""
     now = state.now[0]
     if now.rounds > 0 or now.n_current != 1:
         return t

@@ -1,17 +1,17 @@
 """RMED2 and RMED2FH: like RMED1, but each arm meets the opponent that rules it out at the least regret.
 
 Komiyama, Honda, Kashima, Nakagawa. Regret Lower Bound and Optimal Algorithm in Dueling Bandit Problem. COLT 2015,
-Algorithms 1 and 2. With gaps D_i to the winner, the asymptotic regret is ln T times the sum over i of the minimum over
-j of (D_i + D_j) / (2 d(p_ij, 1/2)).
+Algorithms 1 and 2. Let D_i be the gap of arm i to the winner. An arm i costs at least c_i = min_j (D_i + D_j) / (2
+d(p_ij, 1/2)), and the asymptotic regret is ln T times the sum of all c_i.
 
-Before a pass, `rmed2` plays every pair that has met less than alpha ln ln t times. The program searches for such pairs
-only when alpha ln ln t has passed another integer, because no pair becomes due before that. `rmed2fh` first plays every
-pair alpha ln ln T times, and then fixes the opponents permanently.
+Before a pass, `rmed2` plays every pair that has met less than alpha ln ln t times. It searches for such pairs whenever
+alpha ln ln t has passed an integer. `rmed2fh` first plays every pair alpha ln ln T times, and then fixes the opponents
+permanently.
 
 As in the public programs (jkomiyama/duelingbanditlib by the paper's authors, HuasenWu/DuelingBandits), ties between
 equally cheap rivals are broken by the lowest number, not at random. Two estimated costs are equal only by chance, or if
-both gaps are 0. If the sum of two gaps is below 0.01, the authors' program also replaces the sum by 0.01; here, as in
-the paper, the sum is unchanged, even if it is negative.
+both gaps are 0. The authors' program also replaces a sum of two gaps below 0.01 by 0.01. Here the sum is unchanged, as
+in the paper, even if it is negative.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def find_neglected(state: State, alpha: float, t: int) -> bool:
 
 @kernel
 def cheapest_rival(wins: IntMatrix, share: FloatMatrix, terms: FloatMatrix, arm: int, winner: int) -> int:
-    """Return b_l, the cheapest arm that beats arm l, or -1; arm j costs (D_l + D_j) / d(phat_lj, 1/2), with gaps D."""
+    """Return b_l, the cheapest arm that beats arm l, or -1. The cost of arm j is (D_l + D_j) / d(phat_lj, 1/2)."""
     best, rival = inf, -1
     own = share[winner, arm] - 0.5 if winner != arm else 0.0
     for j in range(share.shape[0]):
@@ -155,7 +155,7 @@ def meets_rival(wins: IntMatrix, share: FloatMatrix, arm: int, winner: int, riva
 
 
 def idle_until(state: Rmed2State, params: Params, t: int) -> int:
-    """Return the last idle step as in RMED1 or, if earlier, the last step before each pair needs more duels."""
+    """Return the last idle step of RMED1, or the last step before each pair needs more duels if that is earlier."""
     alone = last_step_alone(state, t)
     if alone <= t:
         return t

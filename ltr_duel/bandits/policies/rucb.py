@@ -4,18 +4,18 @@ The champion is any arm that no rival confidently beats. The challenger is the a
 against the champion.
 
 Zoghi, Whiteson, Munos, de Rijke. Relative Upper Confidence Bound for the K-Armed Dueling Bandit Problem. ICML 2014,
-Algorithm 1, in the form of the arXiv version; comments cite its line numbers. With ``hypothesis``, the form printed in
-the proceedings: the hypothesised best arm B is the last arm that was the only candidate, and is dropped when it is no
-longer a candidate; while B is one of several candidates, the champion is B with probability 1/2, else another
-candidate. The bound on the expected regret (Theorem 3) needs alpha > 1, and at the default of .51 the constant C(delta)
-of Theorem 2 is 10^366 for 64 arms: the guarantee is vacuous there.
+Algorithm 1, in the form of the arXiv version; comments cite its line numbers. The option ``hypothesis`` gives the form
+printed in the proceedings. There the hypothesised best arm B is the last arm that was the only candidate, until it is
+no longer a candidate. If B is one of several candidates, the champion is B with probability 1/2, otherwise another
+candidate. The bound on the expected regret (Theorem 3) needs alpha > 1. At the default of .51, Theorem 2 guarantees
+nothing useful: its constant C(delta) is 10^366 for 64 arms.
 
-There is one deviation from the paper. The policy recommends the arm that beats the most rivals; a rival that the arm
-has not met does not count as beaten here, but does in the paper, because x/0 := 1. An arm's bound against itself, U_xx,
-is always 1/2, as in the paper; it is 0 in box 3 of Wolfenfeld's survey, but then regret is linear.
+There is one deviation from the paper. The policy recommends the arm that beats the most rivals. A rival that the arm
+has not met does not count as beaten; in the paper it does, because x/0 := 1. An arm's bound against itself, U_xx, is
+always 1/2, as in the paper. In box 3 of Wolfenfeld's survey it is 0, but then regret is linear.
 
-One threshold for each arm determines the candidates (`crossing`, see `statistics`), and the bounds of all arms against
-the champion follow from two stored rows: u_jc = rate[c, j] + sqrt(alpha ln t) * width[c, j].
+One threshold for each arm determines the candidates (`crossing`, see `statistics`). The bounds of all arms against the
+champion are computed from two stored rows: u_jc = rate[c, j] + sqrt(alpha ln t) * width[c, j].
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 @kernel
 def set_crossing(crossings: FloatMatrix, crossing: FloatVector, i: int, j: int, level: float) -> None:
-    """Change a crossing, and update the maximum of its row; the row is read only if the maximum may have decreased."""
+    """Change a crossing and the maximum of its row. The row is read only if the maximum may have decreased."""
     before = crossings[i, j]
     crossings[i, j] = level
     if level >= crossing[i]:
@@ -122,7 +122,7 @@ def set_crossing(crossings: FloatMatrix, crossing: FloatVector, i: int, j: int, 
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
-    """Return the last step before a rival's bound against the only candidate reaches 1/2; t without an only candidate.
+    """Return the last step before a rival's bound against the only candidate reaches 1/2, or t with several candidates.
 
     A rival can be a candidate only after its bound against the champion has reached 1/2.
     """

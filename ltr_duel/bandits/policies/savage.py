@@ -2,11 +2,11 @@
 
 Urvoy, Clerot, Feraud, Naamane. Generic Exploration and K-armed Voting Bandits. ICML 2013, with the Condorcet test. The
 confidence radius after n duels of a pair is sqrt(ln(eta / delta) / (2 n)) with eta = K (K - 1) T and, for regret,
-delta = 1 / T. With another delta, the arm that remains within T steps is the winner with probability 1 - delta. (The
-listing in Wolfenfeld's survey is garbled and not used.)
+delta = 1 / T. With another delta, an arm that remains by step T is the winner with probability 1 - delta. (The listing
+in Wolfenfeld's survey is garbled and not used.)
 
-The paper's rule (play the pair with the fewest duels, break ties at random) results in sweeps over the remaining pairs
-in random order. All remaining pairs have met equally often when a sweep ends, and the radius is constant in a sweep.
+The paper plays the pair with the fewest duels, and breaks ties at random. This results in sweeps over the remaining
+pairs in random order. At the end of a sweep all pairs have met equally often, and the radius is constant in a sweep.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Sparring: two base bandits (see `cardinal`) choose one arm each, and a duel rewards the bandit whose arm won.
 
 Ailon, Karnin, Joachims. Reducing Dueling Bandits to Cardinal Bandits. ICML 2014; Algorithms 6 (any base bandit) and 7
-(Thompson sampling) of Wolfenfeld's survey. `sparring` has UCB1 bandits, whose rate is for the constant 2, not for the
-default .5; `thompson_sparring` Thompson bandits; `exp3_sparring` Exp3 bandits (for adversarial preferences; the mixing
-rate sqrt(K ln K / max(t, 10^4)) needs no horizon).
+(Thompson sampling) of Wolfenfeld's survey. `sparring` has UCB1 bandits; the regret rate is proven for the constant 2,
+not for the default .5. `thompson_sparring` has Thompson bandits. `exp3_sparring` has Exp3 bandits for adversarial
+preferences, and its mixing rate sqrt(K ln K / max(t, 10^4)) needs no horizon.
 """
 
 from __future__ import annotations

@@ -3,14 +3,15 @@
 Saha, Gaillard. Versatile Dueling Bandits: Best-of-both-World Analyses for Learning from Relative Preferences. ICML
 2022, after Zimmert and Seldin's Tsallis-INF (JMLR 2021).
 
-The distribution is p_i = 4 / (eta_t (Lhat_i - x))^2 with eta_t = 4 / sqrt(t), estimated cumulative losses Lhat_i, and x
-such that the p_i sum to 1. The left and the right player share one Lhat. Each player adds half of its reduced-variance
-estimate, b_i + [i played] (loss - b_i) / p_i for every arm i, with b_i = 1/2 if p_i >= eta_t^2 and 0 otherwise.
+Arm i is drawn with probability p_i = 4 / (eta_t (Lhat_i - x))^2. Here eta_t is 4 / sqrt(t), Lhat_i is the estimated
+cumulative loss of arm i, and x is chosen to make the sum of all p_i equal to 1. The left and the right player share one
+Lhat. Each player adds half of its reduced-variance estimate, b_i + [i played] (loss - b_i) / p_i for every arm i, with
+b_i = 1/2 if p_i >= eta_t^2 and 0 otherwise.
 
 Algorithm 3 of the paper has two learners, one for each side, with separate losses. Here both sides share a single
 learner, as Remark 2 of the paper allows; each duel updates it twice. A public implementation
-(stephen-huan/dueling-bandit) offers both variants, but adds b_i only to the played arm; here b_i is added to all arms,
-as in Zimmert and Seldin's estimator.
+(stephen-huan/dueling-bandit) adds b_i only to the played arm. Here b_i is added to all arms, as in Zimmert and Seldin's
+estimator.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Winner Stays: the two arms with the largest leads (duels won minus duels lost) meet.
 
 Chen, Frazier. Dueling Bandits with Weak Regret. ICML 2017, Algorithms 1 (WS-W) and 2 (WS-S); the bounds hold for every
-T. `winner_stays_strong` plays the winner of round l = 1, 2, ... against itself for beta^l steps. Round l ends when one
-arm is l (K - 1) duels ahead and all other arms are l duels behind. The tie rule prefers the arms of the previous duel;
-therefore two arms meet until one of them loses a gambler's ruin.
+T. `winner_stays_strong` also has phases of exploitation: it plays the winner of round l = 1, 2, ... against itself for
+beta^l steps. Round l ends when one arm is l (K - 1) duels ahead and all other arms are l duels behind. Ties are broken
+in favour of the arms of the previous duel, so the same two arms meet again until one falls behind.
 """
 
 from __future__ import annotations

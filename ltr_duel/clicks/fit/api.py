@@ -158,7 +158,7 @@ def fit_click_models(
 ) -> list[FittedClicks]:
     """Fit click models, by default all, to the first sessions (the share ``train``), and evaluate them on the others.
 
-    The evaluation leaves out sessions with a query that was not fitted, or with a longer list than any that was fitted.
+    The evaluation leaves out sessions whose query is not in the fitted sessions, or whose list is longer than theirs.
     Raises `InputError` as `fit_clicks` does, or if no session is left for the evaluation.
     """
     core_errors.require_between("the share to fit to", train, 0.001, 1)

@@ -53,7 +53,7 @@ def step(model: Any, item: int, k: int, last: int) -> tuple[float, float, float,
 
 @dispatched
 def entries(model: Any, rank: Rank, out: Entries, count: int) -> int:
-    """Write what a rank says about all parameters but attraction, after ``count`` entries; return the number of all."""
+    """After ``count`` entries, write what a rank says about all parameters except attraction; return the new count."""
     raise NotImplementedError
 
 

@@ -29,9 +29,9 @@ def read_yandex(path: str | Path) -> Sessions:
     """Read the lists and clicks of a session log of a Yandex challenge into memory.
 
     Each query of the log becomes a session of `Sessions`, and its documents become the items. In the first challenge, a
-    click belongs to the last impression of the session that shows the document; in the second, its SERPID names the
-    impression. Clicks on other documents, such as advertisements, are left out. A file whose name ends with ``.gz`` is
-    decompressed. Raises `InputError` if the file cannot be read, or a line has another form.
+    click belongs to the last impression of the session that shows the document. In the second challenge, the SERPID of
+    a click names the impression. Clicks on other documents, such as advertisements, are left out. A file whose name
+    ends with ``.gz`` is decompressed. Raises `InputError` if the file cannot be read, or a line has another form.
     """
     queries, documents, users = dict[str, int](), dict[str, int](), dict[str, int]()
     lengths, query, user, document, click = (array("q") for _ in range(5))

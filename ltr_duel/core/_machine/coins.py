@@ -53,7 +53,7 @@ def _tally_bits(write: Writer, counts: Any, at: Any, mask: Any) -> Any:
 
 
 def write_words(lane: NDArray[np.uint64], seed: int | np.uint64, start: int) -> None:
-    """Write eight numbers to ``lane``: those from index ``start`` on in the random sequence of a 64-bit seed.
+    """Write eight numbers of the random sequence of a 64-bit seed to ``lane``, from index ``start`` on.
 
     The generator is splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014).
     """

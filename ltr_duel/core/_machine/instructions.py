@@ -100,7 +100,7 @@ def compiled_as(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], 
 
 
 def resolved_as(resolve: Callable[..., Any], function: Callable[..., Any], **options: Any) -> None:
-    """Make numba compile, instead of ``function``, the function that ``resolve`` returns for the types of arguments."""
+    """In place of ``function``, compile the function that ``resolve`` returns for the types of the arguments."""
 
     def typed(*args: Any) -> Callable[..., Any]:
         return resolve(*args)
@@ -139,8 +139,8 @@ def compiled_text(
 def _keep_write(statement: Any, _: Any, live: set[str], *rest: Any) -> Any:
     """Keep a write to an array in functions of this package, which numba would remove.
 
-    After numba has inlined a function, it removes writes to arrays that it does not recognise as parts of an argument:
-    arrays from a tuple that the function builds, ``a, b = state.a, state.b``, or from a call.
+    After numba has inlined a function, it removes writes to arrays that it does not recognise as parts of an argument.
+    Examples are arrays from a call, or from a tuple that the function builds, ``a, b = state.a, state.b``.
     """
     func_ir = rest[2]
     if _MARK in func_ir.func_id.func.__globals__:

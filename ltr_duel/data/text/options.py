@@ -22,8 +22,8 @@ class ReadOptions:
         The format of the files: svmlight, letor, letor-agg, mslr, yahoo, imat2009, istella or lightgbm. By default it
         is recognised from the first lines, except yahoo, imat2009 and istella, which you must name.
     features : int, optional
-        The number of features, from 1 to 1,000,000. A line with a higher id is an error. By default the number is that
-        of the dialect or, if it has none, the highest id in the files, which must not be above 10,000.
+        The number of features, from 1 to 1,000,000. A line with a higher id is an error. Some dialects set the number.
+        For others, the default is the highest id in the files, which may be up to 10,000.
     fill : float or {"min", "last", "nan"}, optional
         The value that replaces ``NULL`` and ``nan``. ``"min"`` is the smallest value of the feature in the same query,
         as in LETOR's "min" files. ``"last"``, for rank lists, is the largest rank in the same query plus 1. ``"nan"``
@@ -37,8 +37,8 @@ class ReadOptions:
     first_id : {1, 0}
         The id of the first feature. With 0, the features are called ``"0"``, ``"1"``, ... as in the file.
     omitted : {"zero", "missing"}, optional
-        The value of a feature that a line leaves out: 0, or NaN, which ``fill`` replaces. By default it is 0, but
-        XGBoost models are refused, because they treat such features as missing.
+        The value of a feature that a line leaves out: 0, the default, or NaN, which ``fill`` replaces. XGBoost models
+        treat such features as missing, and are refused until you set this option.
 
     Raises
     ------

@@ -68,7 +68,7 @@ def fill_missing(
 ) -> None:
     """Replace missing values (NaN) in place by the option ``fill`` of `ReadOptions`.
 
-    With ``"min"``, they become 0 in ``zero_columns``. If a query has no value in a column, 0 stands for its extreme.
+    With ``"min"``, they become 0 in ``zero_columns``. If a query has no value in a column, its extreme counts as 0.
     """
     if fill is None or fill == "nan":
         return

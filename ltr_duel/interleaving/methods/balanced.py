@@ -1,8 +1,8 @@
 """Balanced interleave: merge the lists of two rankers in turn; a coin decides which ranker begins.
 
-To decide who won, find the lowest clicked document. Each of the two rankers gives it a rank, and k is the better one of
-these ranks. The ranker with more clicked documents among its first k wins. If two rankers differ by a single moved
-document, random clicks favour one of them (see docs/methods.md).
+To decide who won, take the lowest clicked document, and let k be the better of its ranks in the two lists. The ranker
+with more clicked documents among its first k wins. If two rankers differ by a single moved document, random clicks
+favour one of them (see docs/methods.md).
 
 Joachims. Evaluating Retrieval Performance Using Clickthrough Data. 2003. Chapelle, Joachims, Radlinski, Yue.
 Large-Scale Validation and Analysis of Interleaved Search Evaluation. TOIS 2012.

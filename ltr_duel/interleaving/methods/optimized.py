@@ -115,8 +115,8 @@ def sensitivity(first: float, second: float) -> float:
 def merge(state: State, lists: Lists, query: int, first: int, second: int, length: int) -> int:
     """Write all possible lists with their credits and sensitivities, and return their number.
 
-    ``choices`` says which ranker adds each document: bit ``length - 1 - k`` is for position k. It is counted up, and
-    each list reuses the beginning that it has in common with the list before.
+    ``choices`` says which ranker adds each document: bit ``length - 1 - k`` is for position k. The loop counts
+    ``choices`` up, and reuses the beginning of the list before.
     """
     start, path, share, weight = lists.query_ptr[query], state.path, state.share, 0.0
     for k in range(length):

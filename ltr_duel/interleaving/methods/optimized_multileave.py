@@ -2,9 +2,9 @@
 
 At each position, a sampled list shows the best remaining document of a random ranker. If document d is clicked, ranker
 j gets the credit 1 / rank_j(d). A linear program finds probabilities of the lists for which all rankers have the same
-expected credit at every depth. Among these, it finds the probabilities with the smallest expected variance. The
-variance of a list is that of the rankers' scores for it, where a score is the sum of 1 / (rank_j(d) k) over the
-documents d at positions k.
+expected credit at every depth. Among these, it finds the probabilities with the smallest expected variance. The score
+of ranker j for a list is the sum of 1 / (rank_j(d) k) over the documents d at positions k. The variance of a list is
+the variance of these scores.
 
 With few lists and many rankers, equal expected credits are often impossible. The program then minimises the variance
 plus, for each depth, the largest difference between the expected credits of two rankers (Manabe et al.). The program of

@@ -4,12 +4,12 @@ At position i = 0, 1, ... the list shows a document that is drawn uniformly from
 documents that are among the first i + 1 of at least one ranker and are not yet shown. A clicked document is preferred
 to every unclicked document down to the position after the last click.
 
-A preference between two documents counts only if each could have been drawn at the position of the other. Let p be the
-probability that this is so; the weight of the preference is 1 / p. The score of a ranker is the total weight of the
-preferences with which it agrees, and the higher score wins. Under random clicks, all rankers have the same mean score.
+A preference between two documents counts only if each could have been drawn at the position of the other. If this has
+the probability p, the weight of the preference is 1 / p. The score of a ranker is the total weight of the preferences
+with which it agrees, and the higher score wins. Under random clicks, all rankers have the same mean score.
 
-Oosterhuis, de Rijke. Sensitive and Scalable Online Evaluation with Theoretical Guarantees. CIKM 2017. The rule that
-turns clicks into preferences is that of the authors' code.
+Oosterhuis, de Rijke. Sensitive and Scalable Online Evaluation with Theoretical Guarantees. CIKM 2017. Clicks become
+preferences as in the authors' code.
 """
 
 from __future__ import annotations

@@ -1,18 +1,18 @@
 """Probabilistic interleave and multileave: each position shows a document that a random ranker draws.
 
-At each position, a ranker is chosen uniformly: the contributor. It draws one of the documents that are not yet shown,
-with a probability proportional to r^-tau for the document at rank r (tau = 3). The contributor owns the clicks on the
-document. The ranker that owns more clicks wins, but any ranker could have contributed a document. Most outcome rules
-therefore average over all contributors that are possible given the list. This average is computed exactly.
+At each position, a ranker is chosen uniformly: the contributor. It draws a document that is not yet shown; the
+probability of the document at its rank r is proportional to r^-tau (tau = 3). The contributor owns the clicks on the
+document, and the ranker that owns more clicks wins. But another ranker could have drawn the same document, so most
+outcome rules average over all possible contributors. This average is computed exactly.
 
 There are four outcome rules for pairs; the first is the default. P1 and P2 are the probabilities, given the list and
 the clicks, that the first and the second ranker own more clicks. Sets have only ``sampled`` and ``marginal_sign``.
 
 - ``marginal_bernoulli``: the first ranker wins with probability (1 + P1 - P2) / 2, otherwise the second wins.
 - ``marginal_sign``: the first ranker wins if P1 > P2, and equal probabilities tie. Published baselines used this rule.
-  Even the smallest lead is a win, so its matrices differ from those of other rules; random clicks favour some rankers.
+  Even the smallest lead is a win, so matrices differ from those of other rules, and random clicks favour some rankers.
 - ``sampled``: the ranker that owns more clicks wins, given the contributors that were drawn.
-- ``expectation``: the outcome is P1 - P2. It has the same mean as under ``sampled``, with less variance.
+- ``expectation``: the outcome is P1 - P2. Its mean is the same as under ``sampled``, but it varies less.
 
 Let P_kj be the probability with which ranker j draws the document at position k. Given the list, j contributed it with
 probability P_kj / sum_i P_ki, independently of other positions and of the clicks. The number of clicks that a ranker
@@ -222,7 +222,7 @@ def trace_clicks(
 
 @kernel
 def first_left(above: int, ranks: IntVector, places: int) -> int:
-    """Return the first rank that is not in ``ranks[:places]``; ``above`` has a bit for each of these ranks to _BITS."""
+    """Return the first rank that is not in ``ranks[:places]``; the bits of ``above`` mark these ranks, up to _BITS."""
     free = trailing_zeros(~above) + 1
     m = 0
     while free > _BITS and m < places:
@@ -234,7 +234,7 @@ def first_left(above: int, ranks: IntVector, places: int) -> int:
 
 @kernel
 def lead_of_two(state: State, n_clicks: int) -> float:
-    """Return P1 - P2 for a pair: the probability that the first owns more clicks, minus that of the second."""
+    """Return P1 - P2: Pr(the first ranker owns more clicks) - Pr(the second ranker owns more clicks)."""
     state.owned[0] = 1.0
     for c in range(n_clicks):
         q = state.source[c, 0]
@@ -250,7 +250,7 @@ def lead_of_two(state: State, n_clicks: int) -> float:
 
 @jit.outlined
 def lead_among_many(state: State, a: int, b: int, n_clicks: int) -> float:
-    """Return the probability that a owns more clicks than b, minus the probability that it owns fewer, in a set."""
+    """Return Pr(ranker a owns more clicks than ranker b) - Pr(a owns fewer clicks than b), in a set."""
     middle = n_clicks + 1  # owned[middle + d] = Pr(difference d)
     state.owned[middle] = 1.0
     for c in range(n_clicks):

@@ -36,7 +36,7 @@ class Draft(NamedTuple):
     prefix_credit: int
     used: MarkVector  # (longest,) 1 for documents already shown; all zero between calls
     turns: IntVector  # (rankers,) positions of rankers in the slate, in the order of their turns
-    reached: IntVector  # (rankers,) for each ranker, a position in its order above which all documents are shown
+    reached: IntVector  # (rankers,) for each ranker, a position in its order; all documents above it are shown
 
 
 class State(NamedTuple):

@@ -46,9 +46,9 @@ def advise(
 ) -> Advice:
     """Find, by simulation, which policy and which comparison method to deploy for some rankers.
 
-    The advised candidate costs users the least NDCG among the finalists that reach the confidence. The cost is the loss
-    during the budget, plus the loss during as many impressions afterwards, which show the ranker that the candidate
-    names. If you give several click models, each candidate is judged by the click model that is worst for it.
+    Among the finalists that reach the confidence, the advised candidate costs users the least NDCG. This cost includes
+    as many further impressions after the budget, which show the ranker that the candidate named. If you give several
+    click models, each candidate is judged by the click model that is worst for it.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """The worlds in which candidates are simulated. A world has rankers, users (a click model), and right answers.
 
-The right answers are the best ranker, which has the highest mean NDCG of the shown documents, and every ranker within
-the margin of the best one. They do not depend on the users or on the method, so all candidates can be compared.
+The best ranker has the highest mean NDCG of the shown documents. Right answers are this ranker and every ranker within
+the margin of it. They do not depend on the users or on the method, so all candidates can be compared.
 """
 
 from __future__ import annotations

@@ -201,7 +201,7 @@ def _present(checks: Sequence[Check], rows: Relation) -> list[Check]:
 
 
 def _repeated(engine: Any, rows: Relation) -> tuple[list[int], dict[int, int]]:
-    """Return the repeats that differ in time at most, and for each other repeat the first line of its impression."""
+    """Return repeats that differ only in time or not at all; for other repeats, the first line of the impression."""
     (again,) = engine.rows("SELECT count(impression) > count(DISTINCT impression) AS again FROM t", t=rows)
     if not again["again"]:
         return [], {}

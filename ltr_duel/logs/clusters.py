@@ -2,8 +2,8 @@
 
 A cluster is all outcomes of one user, or of one query. The mean of a pair of rankers is a ratio: the sum of its
 outcomes divided by their number. Its standard error follows from the residuals of the clusters (delta method). The
-residual of a cluster is its sum of outcomes minus its number of outcomes times the mean. For a ratio of two outcomes,
-the formulas are the same, with the outcome in the denominator in place of the number.
+residual of a cluster is its sum of outcomes, minus the sum that it would have with the mean outcome. For a ratio of two
+outcomes, the outcome in the denominator takes the place of the number.
 """
 
 from __future__ import annotations

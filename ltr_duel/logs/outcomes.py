@@ -220,8 +220,8 @@ def _by_kernels(log: ClickLog, rows: Relation, creditor: Creditor, number: int, 
 class Ratio(NamedTuple):
     """A ratio of two outcomes, such as purchases for each click; as text, ``purchase/click``.
 
-    For a pair of rankers, it is (w - l) / n. The first ranker wins w impressions and loses l of them by the numerator.
-    By the denominator, n impressions are not tied. The error of the ratio allows for the errors of both (delta method).
+    For a pair of rankers, it is (w - l) / n. By the numerator, the first ranker wins w impressions and loses l. By the
+    denominator, n impressions are not tied. The error of the ratio allows for the errors of both (delta method).
 
     Examples
     --------

@@ -1,14 +1,14 @@
 """Sample sizes: how many impressions an experiment needs to show a difference between two rankers.
 
 There are two sample sizes: for one look at the end, and for a test that you may look at at any time. Both depend on
-three numbers of a pair of rankers: its mean outcome (the effect), its mean squared outcome, and the design effect, by
-which correlated outcomes of a user multiply the variance of the mean. The effect is found if the sum of outcomes
-exceeds the critical values of two tests: Student's test, as in `compare_log`, and the sign test of clusters. With fewer
-than 40 effective users, the result is up to a quarter too small, so it is a lower limit.
+three numbers of a pair of rankers: its mean outcome (the effect), its mean squared outcome, and the design effect: the
+factor by which correlated outcomes of a user increase the variance of the mean. The effect is found if the sum of
+outcomes exceeds the critical values of two tests: Student's test, as in `compare_log`, and the sign test of clusters.
+With fewer than 40 effective users, the result is up to a quarter too small, so it is a lower limit.
 
 The largest effect in a log is an overestimate, because it was selected. Effects of a log are therefore moved towards 0
-(shrunk; empirical Bayes). The true means of pairs are modelled as random numbers around 0. Their variance is estimated
-as the average, over the pairs, of the squared mean minus the squared error (at least 0). The design effect of a log is
+(shrunk; empirical Bayes). The true means of pairs are modelled as random numbers around 0. For each pair, the squared
+error is subtracted from the squared mean; the average over pairs estimates the variance. The design effect of a log is
 uncertain if there are few clusters, so the upper end of its 80% interval is used.
 
 References

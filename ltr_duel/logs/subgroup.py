@@ -171,8 +171,8 @@ def _dates(first: int, last: int) -> str:
 def interaction_p(means: Means) -> float:
     """Return the p-value of "all parts of a pair have the same mean", by Welch's test (Biometrika 1951).
 
-    If a cluster is in several parts, and its outcomes are positively correlated, false alarms are rarer than the level.
-    Parts with fewer than five degrees of freedom are left out. The result is NaN if fewer than two parts remain.
+    If clusters with positively correlated outcomes are in several parts, false alarms are rarer than the level. Parts
+    with fewer than five degrees of freedom are left out. The result is NaN if fewer than two parts remain.
     """
     good = (means.freedom >= _FEWEST) & np.isfinite(means.error) & (means.error > 0)
     mean, error, freedom = (part[good] for part in means)

@@ -2,9 +2,9 @@
 
 In the model of Bradley and Terry (Biometrika 1952), ranker i beats ranker j with probability 1 / (1 + exp(s_j - s_i)),
 where s_i and s_j are their strengths. The strengths are fitted by logistic regression without a penalty. Each pair is
-weighted by its number of comparisons. If there were ties or fractional outcomes, this is the number of comparisons
-without ties that would have the same standard error (`effective_counts`). The standard errors of the strengths cover
-the randomness of the comparisons, and assume that the model holds.
+weighted by its number of comparisons. If there were ties or fractional outcomes, the weight is the number of
+comparisons without ties that would give the same standard error (`effective_counts`). The standard errors of the
+strengths cover the randomness of the comparisons, and assume that the model holds.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def ratings(matrix: PreferenceMatrix, confidence: float = 0.95) -> pd.DataFrame:
     Raises
     ------
     InputError
-        If no finite strengths fit, because some rankers have won all their comparisons with the others, or none, or
+        If no finite strengths fit. This happens if some rankers won all or lost all comparisons with the others, or
         were never compared with them.
 
     Examples

@@ -162,7 +162,7 @@ class Results:
 
         Columns: policy; regret_average and regret_copeland, means over the runs; accuracy, the share of runs that
         recommend the Condorcet winner; and steps_to_winner, the median number of steps after which a run recommends
-        only the winner. It is infinite if at least half of the runs end with another recommendation.
+        only the winner. This number is infinite if at least half of the runs end with another recommendation.
         """
         winner = self.matrix.condorcet_winner
         ends = identified(with_correct(self.to_frame(("average", "copeland")), winner), winner)

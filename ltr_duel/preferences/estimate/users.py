@@ -6,9 +6,9 @@ branches and adds up outcomes. To limit the time, a branch with fewer than one u
 single users on such branches are simulated to the end, and each represents a sixteenth of all users (systematic
 sampling: Cochran, Sampling Techniques, 3rd ed., chapter 8). The mean stays unbiased.
 
-Some methods need no tree, because clicks do not change which ranker probably contributed a document, and because the
-outcome depends only on the balance: the clicks that the first ranker owns minus those of the second. The probability of
-each balance is then computed rank by rank, and the mean is exact.
+Some methods need no tree. Their outcome depends only on the balance: the clicks that the first ranker owns, minus the
+clicks that the second owns. Clicks do not change which ranker probably contributed a document. The probability of each
+balance is then computed rank by rank, and the mean is exact.
 """
 
 from __future__ import annotations

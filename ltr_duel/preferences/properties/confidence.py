@@ -1,13 +1,13 @@
 """Confidence in the winners of an estimated matrix: the probability that they are the true winners.
 
 The probability of an entry is a posterior probability. Before any comparison, each value from 0 to 1 is equally likely.
-An estimate then counts as the number of wins and losses that would give its standard error (`effective_counts`), so the
-posterior is a Beta distribution. A ranker that won all of its few comparisons is therefore not certain to be better.
+From the standard error, the equivalent numbers of wins and losses are computed (`effective_counts`), so the posterior
+is a Beta distribution. A ranker that won all of its few comparisons is therefore not certain to be better.
 
-The probability of a Condorcet winner is the product over its pairs, as if pairs were compared independently. If pairs
-share lists or queries, their errors are positively correlated, and the product is too small (Slepian's inequality). The
-probabilities of Copeland and Borda winners are computed from random samples. The seed of the samples depends only on
-the matrix, so the same matrix always gives the same probabilities.
+The probability of a Condorcet winner is the product of the probabilities of its pairs. If pairs share lists or queries,
+the true probability is higher, because errors are then positively correlated (Slepian's inequality). The probabilities
+of Copeland and Borda winners are computed from random samples. The seed of the samples depends only on the matrix, so
+the same matrix always gives the same probabilities.
 """
 
 from __future__ import annotations

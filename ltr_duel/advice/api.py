@@ -170,7 +170,7 @@ def _answer(
 def _sufficient_budget(simulator: Simulator, request: RunRequest, budget: int, confidence: float) -> SufficientBudget:
     """Find the smallest multiple of the budget with which enough runs are right, and confirm it by new runs."""
     few = request._replace(runs=max(10, request.runs // 3))
-    times = budget * np.array(_MULTIPLES)  # checkpoints of the same runs, whose horizon is the largest multiple
+    times = budget * np.array(_MULTIPLES)  # checkpoints of the same runs; the largest is their horizon
     [sample] = simulator.samples([few], "larger budgets", times, "larger budgets")
     enough = np.flatnonzero(sample.right.mean(axis=0) >= confidence)
     tried = int(times[enough[0] if len(enough) else -1])

@@ -21,7 +21,7 @@ DEPTH = 10  # depth of NDCG, unless fewer documents are shown
 
 
 class Yardstick(NamedTuple):
-    """What is needed to compute, for a shown list, how much its NDCG is below that of the best ranker's list."""
+    """What is needed to compute how far the NDCG of a shown list is below the NDCG of the best ranker's list."""
 
     worth: FloatVector  # (n_docs,) what a document at the top of a list adds to the NDCG of the list
     discount: FloatVector  # (10 or fewer,) the share of this that a document adds at each position

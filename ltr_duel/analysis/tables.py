@@ -53,9 +53,8 @@ def summary_table(summary: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns: problem, horizon and regret, if the summary has them; policy; mean ± sd; median; p; and effect. If a
-        matrix was estimated, there is also the error of the reference matrix. p is the p-value of Wilcoxon's test
-        against the policy with the lowest mean.
+        Columns: problem, horizon and regret, if the summary has them; policy; mean ± sd; error of the reference matrix,
+        if a matrix was estimated; median; p; effect. p is for Wilcoxon's test against the policy with the lowest mean.
 
     Examples
     --------

@@ -68,8 +68,8 @@ def compare_log(
     Raises
     ------
     InputError
-        If a number is out of range, or the cluster or an outcome is unknown; if clusters are users but no impression
-        has a user; if more lines are bad than may be skipped; or if the log has no usable line.
+        If a number is out of range, if the cluster or an outcome is unknown, if clusters are users but no impression
+        has a user, if more lines are bad than may be skipped, or if the log has no usable line.
 
     Examples
     --------

@@ -72,7 +72,7 @@ def _credited(
     wrong, outcome = Wrong(), log.outcomes[number]
     try:
         rows = log.rows(columns, number)
-    except InputError:  # if no line has credit data, the error reports this lack instead of the bad line
+    except InputError:  # if no line has credit data, this is the error, and not the bad line
         if creditor.needed:
             _require_credit(log)
         raise

@@ -2,9 +2,9 @@
 
 A usual 95% interval is valid for one look. If you look every day and stop at the first clear result, you err in more
 than 5% of experiments. The intervals of a confidence sequence hold at all looks together. Each comes with an e-value, a
-measure of evidence: if the mean is 0, the chance that the e-value ever reaches 1 / a is at most a.
+measure of evidence: if the mean is 0, the e-value reaches 20 in at most one of 20 experiments, at any look.
 
-There are two methods. The kind of log decides which of them is used, never its outcomes.
+There are two methods. Which method is used depends on the kind of log, and never on its outcomes.
 
 `clustered_sequence` is for logs in which the outcomes of a user or query may be correlated. It is valid for large
 samples. Let S be the sum of a pair's outcomes, and V the variance of S. For each of several values of rho, the term
@@ -12,8 +12,8 @@ sqrt(rho / (V + rho)) exp(S^2 / (2 (V + rho))) is computed. The e-value is a wei
 chosen to agree with the p-value of a single look, which allows for few clusters.
 
 `confidence_sequence` requires that the expectation of an outcome, given all earlier outcomes, is the mean. This holds
-in logs of policies, in live experiments, and if impressions are independent. It is valid for samples of any size.
-Imagine a gambler who bets that the mean is above m. A bet stakes a share l < 1/2 of the capital, and an outcome y
+in logs of policies, in live experiments, and if impressions are independent. The method is valid for samples of any
+size. Imagine a gambler who bets that the mean is above m. A bet stakes a share l < 1/2 of the capital, and an outcome y
 multiplies the capital by 1 + l (y - m). If the mean is at most m, the capital is unlikely to grow much. If bets against
 a value m have won much, m is not in the interval. The initial capital is divided among many shares l. One half is
 divided as in Proposition 9 of Howard et al., the other half evenly on a logarithmic scale of l.

@@ -1,8 +1,8 @@
 """Load a log from one table, from records of User Behavior Insights, or from tables of exposures and events.
 
 The result is one relation of impressions in an SQL engine. It has the columns of `LOG_COLUMNS` that exist, the number
-of each row (``line``), and the place of the row in the files (``origin``). If a row can have an unreadable value, the
-column ``fault`` has the message. Exposures have a column ``row``, by which events are joined to them.
+of each row (``line``), and the place of the row in the files (``origin``). The column ``fault`` has messages on
+unreadable values. Exposures have a column ``row``, by which events are joined to them.
 """
 
 from __future__ import annotations

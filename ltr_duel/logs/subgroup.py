@@ -1,4 +1,4 @@
-"""Means on which no decision is based: of parts of a log, and of secondary outcomes.
+"""Means of parts of a log, and of secondary outcomes. No decision is based on these means.
 
 A pair of rankers in one part of a log is treated as a pair of its own. Means, errors and intervals are therefore
 computed as for the whole log. The intervals and p-values of a table hold together (Bonferroni, over its rows). For each

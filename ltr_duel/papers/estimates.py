@@ -1,9 +1,9 @@
 """From the table of a figure, compute the numbers that test a paper's statements, each with a 95 % interval.
 
 The intervals are bootstrap intervals with 2,000 resamples. A resample draws what a new experiment would draw again: the
-repetitions of each problem or, if the problems are random (matrices of a family, subsets of rankers), whole problems.
-With few of them, intervals are made wider (`bootstrap_interval`). A repetition of a problem is drawn with the runs of
-all policies, because these runs share their random numbers.
+repetitions of each problem. If the problems are random, such as subsets of rankers, it draws whole problems. Intervals
+from few draws are made wider (`bootstrap_interval`). A repetition of a problem is drawn with the runs of all policies,
+because these runs share their random numbers.
 
 If a paper does not tell which random subset it used, ``subsets=True`` computes the number for each of our subsets. The
 interval is then the range of these numbers.
@@ -150,9 +150,9 @@ def late_share(policy: str, *, column: str = col.REGRET, **panels: Unpack[Panels
 def time_ratio(dividend: str, divisor: str, *, levels: Sequence[float], **panels: Unpack[Panels]) -> Check:
     """Divide the steps that one policy needs to name the winner by the steps that another policy needs.
 
-    A level is a share of runs. For each of the ``levels``, the steps are counted until this share names the winner, or
-    until the last step; the result is the geometric mean of the ratios. A level that neither policy reaches is left
-    out. If a policy has several horizons, only the recommendation at the end of each horizon counts.
+    For each of ``levels``, the steps are counted until this share of runs names the winner, or until the end. The
+    result is the geometric mean of the ratios. A level that neither policy reaches is left out. If a policy has several
+    horizons, only the last recommendation of each counts.
     """
 
     def sides(rows: pd.DataFrame) -> list[pd.DataFrame]:

@@ -123,9 +123,8 @@ def subset_gammas(
     ``printed`` has the gamma that the paper prints for one subset of each size. ``percentile`` is the share of our
     subsets with at most this gamma; ``low`` and ``high`` are the least and the greatest gamma of our subsets.
 
-    The item "p of strong transitivity" is a p-value: the share of simulated matrices whose gamma is at least as large.
-    They are strongly transitive, apart from the same noise. Here, gamma is the 5 % quantile over subsets, as defined in
-    Beat the Mean.
+    The item "p of strong transitivity" is a p-value: the share of simulated, strongly transitive matrices with gamma at
+    least as large. Gamma is here the 5 % quantile over subsets, as defined in Beat the Mean.
     """
     matrix = _published(entry)
     rows: list[tuple[Any, ...]] = [

@@ -1,9 +1,9 @@
 """The table of a paper: what it prints, what we measure, and whether the two agree.
 
 Each statement has a range of numbers for which it is true. Our number agrees if its whole interval lies in this range,
-differs if its whole interval lies outside, and is open otherwise. A row has the worst verdict of its numbers. A row is
-always open if a statement about a corpus was tested on other data, if the runs are shorter than in the paper, if there
-are fewer than 20 runs, or if the paper does not tell enough. The column ``why`` gives the reason.
+differs if its whole interval lies outside, and is open otherwise. A row has the worst verdict of its numbers. Some rows
+are always open, and the column ``why`` gives the reason: a statement about a corpus was tested on other data, the runs
+are shorter than in the paper or fewer than 20, or the paper does not tell enough.
 """
 
 from __future__ import annotations

@@ -35,9 +35,9 @@ def ratings(matrix: PreferenceMatrix, confidence: float = 0.95) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns: ``ranker``; ``strength``, in natural logarithms of odds, with mean 0; ``standard_error``; ``low`` and
-        ``high``, the ends of the interval; ``borda``, the mean probability of beating another ranker; ``copeland``, the
-        number of beaten rankers. The errors and intervals of an exactly known matrix are NaN.
+        ``strength`` is in natural logarithms of odds, with mean 0. It has a ``standard_error``, and an interval from
+        ``low`` to ``high``; these are NaN if the matrix is known exactly. ``borda`` is the mean probability of beating
+        another ranker, and ``copeland`` is the number of beaten rankers.
 
     Raises
     ------

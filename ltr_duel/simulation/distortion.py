@@ -4,8 +4,7 @@ If many rankers share one short list, some of them contribute no document. A ran
 large set, although it loses to this rival if the two are compared alone. To measure this, random sets of rankers are
 drawn. Each set has a true winner, which beats each other ranker of the set if only two rankers are compared. Each set
 is then multileaved many times. The distortion is the share of the other rankers that beat the true winner in these
-lists. Without distortion it would be zero after enough lists, apart from noise between rankers of nearly the same
-quality.
+lists. Without distortion, this share would be close to zero after enough lists.
 
 Brost, Seldin, Cox, Lioma. Multi-Dueling Bandits and Their Application to Online Ranker Evaluation. CIKM 2016
 (arXiv 1608.06253), Section 4.2.6 and Table 3.
@@ -151,8 +150,8 @@ def measure_distortion(
 def distortion_table(frame: pd.DataFrame) -> pd.DataFrame:
     """Average a table of `measure_distortion` over the repetitions; return a row for each method, click model and size.
 
-    Further columns: ``percent`` and ``percent_clear``, the means; ``standard_error``, the standard error of the mean of
-    ``percent``; and ``repetitions``, the number of repetitions that have a winner.
+    ``percent`` and ``percent_clear`` are means, and ``standard_error`` is the standard error of ``percent``.
+    ``repetitions`` is the number of repetitions that have a winner.
     """
     cells = frame.groupby(KEYS, sort=False)
     repetitions = cells["percent"].count()

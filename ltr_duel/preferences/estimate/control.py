@@ -6,8 +6,8 @@ known exactly. Therefore
 
     outcome - slope x (difference of the gains for this query - its mean over all queries)
 
-has the same mean as the outcome, for any slope, and a smaller variance. The slope is fitted beforehand to rankers that
-order documents at random, with a separate random stream, so it does not depend on the comparisons that it corrects.
+has the same mean as the outcome, for any slope, and a smaller variance. The slope is fitted to other rankers, which
+order documents at random. It therefore does not depend on the comparisons that it corrects.
 
 References
 ----------

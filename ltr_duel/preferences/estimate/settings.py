@@ -21,8 +21,8 @@ REDRAWN_RULE = "redraw_at_inference"  # the tie rule that orders ties anew befor
 class Settings:
     """Everything that determines a simulated comparison.
 
-    reduced: whether the variance of outcomes is reduced. If so, control variates are used, and also means over users
-        and mirrored lists (see `integrated` and `antithetic`) if the method can do so.
+    reduced: whether the variance of outcomes is reduced, by control variates and, if the method can do so, by means
+        over users and mirrored lists (see `integrated` and `antithetic`).
     stratified: whether queries are visited in turn, with two evaluations each. Requires ``reduced``.
     size: the number of rankers in a set; 0 if pairs are compared.
     """

@@ -96,7 +96,7 @@ def mean_over_users(comparison: Comparison, tree: Tree, shown: PairList, rng: np
 
 @dispatched
 def mean_outcome(credit: Any, comparison: Comparison, tree: Tree, shown: PairList, rng: np.random.Generator) -> float:
-    """Return the mean outcome, given the probabilities of the users' actions; the credit determines how."""
+    """Return the mean outcome, given the probabilities of the users' actions."""
     return walk_users(comparison, tree, shown, rng)
 
 

@@ -77,8 +77,8 @@ def conclusion_confidence(matrix: PreferenceMatrix) -> float:
 def copeland_confidence(matrix: PreferenceMatrix, draws: int = 2000) -> dict[str, float]:
     """Return, for each ranker that may be a Copeland winner, the probability that it is.
 
-    The probability is the sum of two parts: the probability that the ranker is the Condorcet winner, and the share of
-    sampled matrices that have no Condorcet winner but have this ranker as a Copeland winner.
+    The probability is the sum of two parts. The first is the probability that the ranker is the Condorcet winner. The
+    second is the share of sampled matrices without a Condorcet winner in which the ranker is a Copeland winner.
     """
     size, sure = len(matrix), pair_confidence(matrix)
     i, j = np.triu_indices(size, 1)

@@ -53,7 +53,7 @@ class World:
 
     @property
     def gaps(self) -> FloatVector:
-        """How much lower the NDCG of each ranker is than that of the best ranker, shape (K,)."""
+        """The NDCG of the best ranker, minus the NDCG of each ranker; shape (K,)."""
         return np.asarray(self.ndcg.max() - self.ndcg)
 
     @property

@@ -83,7 +83,7 @@ def _means(summary: pd.DataFrame) -> list[str]:
 
 
 def _add_reference_errors(table: pd.DataFrame, summary: pd.DataFrame) -> None:
-    """Add a column for the errors that come from estimated matrices, unless all matrices are exact."""
+    """If some matrices are estimated, add a column for the errors that come from them."""
     errors = summary.get(columns.REFERENCE_ERROR, pd.Series([0.0]))
     if not (errors == 0).all():
         table[REFERENCE_ERROR] = ["0" if error == 0 else _number(error, ",.1f", missing=_UNKNOWN) for error in errors]

@@ -40,15 +40,15 @@ def compare_log(
     """Credit the events of a log, and compare each pair of interleaved rankers by one or more outcomes.
 
     ``comparison.decision`` is the decision that the command ``logs compare`` prints. If a policy chose the rankers by
-    earlier outcomes (column ``policy``), intervals are those of a confidence sequence, and a warning says so.
+    earlier outcomes (column ``policy``), the intervals form a confidence sequence, and a warning says so.
 
     Parameters
     ----------
     log : ClickLog, path, data frame or Ibis table
-        The log. Anything else than a `ClickLog` is opened with the default settings of `ClickLog`.
+        The log. A path or a table is opened with the default settings of `ClickLog`.
     outcomes : str, Outcome, Ratio, or a sequence of them
-        The first outcome decides. The results for the others are in ``comparison.secondary``. By default, the outcomes
-        are those of the `ClickLog` without the guardrails, and ``click`` for any other log. When you open a `ClickLog`,
+        The first outcome decides. The results for the others are in ``comparison.secondary``. By default, a `ClickLog`
+        is compared by its own outcomes, except guardrails, and any other log by ``click``. When you open a `ClickLog`,
         its argument ``outcome`` must list all outcomes and guardrails, and both outcomes of a ratio.
     guardrails : mapping of str to float
         Outcomes (or ratios) that must not get worse, each with the largest accepted loss (for outcomes, at most 1).

@@ -101,7 +101,7 @@ class Comparison:
 
     @property
     def first_impressions(self) -> bool:
-        """Whether means are those of users' first impressions, because a policy chose the rankers."""
+        """Whether only the first impression of each user counts, because a policy chose the rankers."""
         return self.adaptive and self.cluster != "impression"
 
     @property
@@ -204,7 +204,7 @@ def compared(
     """Return the comparison, still without its development over time and without warnings.
 
     In a log that is divided into parts, a pair occurs once for each part. In the log of a policy that reacts to
-    outcomes, means and intervals are those of `confidence_sequence`.
+    outcomes, `confidence_sequence` computes means and intervals.
     """
     ratio, means, cautious = "denominator" in provenance, sums.means(), sums.cautious()
     naive, divisor = sums.naive(), sums.divisor()

@@ -165,8 +165,8 @@ def pair_decisions(
 ) -> list[PairDecision]:  # fmt: skip
     """Decide for each pair whether to stop, from intervals that hold together for ``tests`` pairs.
 
-    confidence: that of the intervals. impressions: number of impressions of all pairs, from which the further
-    impressions are projected; 0 if only one look is planned.
+    confidence: the confidence of the intervals. impressions: number of impressions of all pairs so far, to project how
+    many more are needed; 0 if only one look is planned.
     """
     errors.require_between("the margin", margin, 0, 1)
     won, lost, alpha = now.low > 0, now.high < 0, (1 - confidence) / tests

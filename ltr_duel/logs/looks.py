@@ -43,8 +43,8 @@ def step_of(first: float, last: float) -> float:
 def looks_of(engine: Any, times: Any, sums: PairSums, courses: Sequence[Course], step: float) -> list[Look]:
     """Return the state of a comparison at the end of each period of ``step`` seconds (UTC).
 
-    Standard errors of independent outcomes are multiplied by the factor by which clusters increase them at the end of
-    the log. Earlier, users had returned less often, so the results may be too large.
+    At the end of the log, clusters increase the standard error by a factor. The same factor is used for earlier looks,
+    where users had returned less often, so earlier standard errors may be too large.
 
     times: a relation with the ``time`` of each impression. sums, courses: results of `pair_sums`.
     """

@@ -43,7 +43,7 @@ _NO_OBJECT = """CASE WHEN NOT json_valid(text) THEN 'not valid JSON, or truncate
 
 
 def sections_of(path: Path) -> dict[str, Any]:
-    """Return the sections of a mapping; only exposures may map further columns than those of a log."""
+    """Return the sections of a mapping; only exposures may map columns that are no columns of a log."""
     try:
         sections = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

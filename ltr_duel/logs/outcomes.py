@@ -184,7 +184,7 @@ def _sql(value: Any) -> str:
 
 
 def _lead_in_lists() -> str:
-    """Return SQL for the number of clicked documents of the first ranker, minus that of the second."""
+    """Return SQL for how many more documents of the first ranker than of the second were clicked."""
 
     def side(place: str) -> str:
         return f"(CASE owners[{place}] WHEN 0 THEN 1 WHEN 1 THEN -1 ELSE 0 END)"
@@ -242,7 +242,7 @@ AnyOutcome = str | Outcome | Ratio
 
 
 def ratio_in(outcome: AnyOutcome, names: Collection[str] = ()) -> AnyOutcome:
-    """Return a `Ratio` for a text such as ``purchase/click`` that is none of the names, else the outcome."""
+    """Return a `Ratio` for a text such as ``purchase/click`` that is no name; return other outcomes unchanged."""
     if isinstance(outcome, str) and outcome not in names and outcome.strip("/").count("/") == 1:
         return Ratio(*outcome.split("/"))
     return outcome

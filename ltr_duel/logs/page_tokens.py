@@ -1,4 +1,4 @@
-"""Read many page tokens at once. For each token, the result is the same as that of `Page.from_json`.
+"""Read many page tokens at once. Each token gives the same result as `Page.from_json`.
 
 Plans read millions of tokens. DuckDB parses all tokens that have exactly the form of `Page.to_json`. A token with
 another form (spaces, another order of keys, escapes in document ids) is left to the caller, and so is a token that is

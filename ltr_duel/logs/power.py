@@ -48,7 +48,7 @@ class PairVariance(NamedTuple):
     effect: float  # mean outcome, shrunk
     square: float  # mean squared outcome, for wins, losses and ties: the share of impressions without a tie
     design: float = 1.0  # design effect: variance of the mean, divided by that of independent impressions
-    size: float = 1.0  # for a random impression of the pair: how many impressions its user (or query) has, on average
+    size: float = 1.0  # how many of the pair's impressions the user (or query) of one of them has, on average
     each: float = 1.0  # impressions of the whole log per impression of the pair
     between: bool = False  # whether some outcomes are fractional, such as credit by expectation
 

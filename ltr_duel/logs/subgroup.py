@@ -32,7 +32,7 @@ _FEWEST = 5.0  # minimum degrees of freedom of a part in this test
 
 
 class SubgroupTable(NamedTuple):
-    """A table of means: those of parts of the log, or those of secondary outcomes."""
+    """A table of means, either of parts of the log or of secondary outcomes."""
 
     by: str  # the first column: day, week, outcome, or a column of the log
     frame: pd.DataFrame  # a row for each pair and part; the leading ranker comes first

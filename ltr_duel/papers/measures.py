@@ -58,9 +58,9 @@ def subset_shares(*, entry: Mapping[str, Any], jobs: int, subsets: int, seed: in
     """Return how many sets of each size have a Condorcet winner, and how many a total order (RUCB, section 8.1).
 
     A published matrix is an estimate. ``low`` and ``high`` tell which shares are possible for the true matrix. ``high``
-    trusts only sure wins, which are beyond noise. It counts a set as one with a winner unless each ranker surely loses
-    to another, and as one with a total order unless sure wins form a cycle. For total orders, ``low`` is 0. For
-    winners, ``low`` is the 2.5 % quantile over matrices drawn around the published one.
+    trusts only sure wins, which are beyond noise. A set then lacks a winner only if each ranker surely loses to
+    another, and it lacks a total order only if sure wins form a cycle. For total orders, ``low`` is 0. For winners,
+    ``low`` is the 2.5 % quantile over matrices drawn around the published one.
 
     ``subsets`` is the number of sampled sets of each size. If there are not more sets than this, all are used.
     """

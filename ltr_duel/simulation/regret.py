@@ -66,7 +66,7 @@ def arm_ranks(matrix: PreferenceMatrix) -> IntVector:
 
 
 def cumulative_regret(exposure: FloatMatrix, loss: FloatVector) -> FloatVector:
-    """Return the regret up to each checkpoint. Arms are added in their order, so that all machines give the same bits.
+    """Return the regret up to each checkpoint. Arms are added one after the other: all machines give the same bits.
 
     exposure: the counts of each arm up to each checkpoint, see `Definition`; shape (..., K).
     loss: the loss of each arm, see `loss_per_arm`; shape (K,).

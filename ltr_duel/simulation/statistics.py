@@ -26,7 +26,7 @@ SPREADS = {
 
 
 def final_rows(frame: pd.DataFrame, groups: Sequence[str] = ()) -> pd.DataFrame:
-    """Return the rows at the horizon: those of the last step that occurs in the table.
+    """Return the rows at the horizon: the rows of the last step that occurs in the table.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def averaged(frame: pd.DataFrame, keys: Sequence[str], column: str, spread: str 
     Returns
     -------
     DataFrame
-        Columns: the keys; runs, their number; mean; sd, which is 0 for a single run; low and high.
+        Columns: the keys, runs (their number), mean, sd (0 for a single run), low and high.
 
     Raises
     ------

@@ -88,7 +88,7 @@ def make_settings(
 
     ``comparisons`` is the planned number of comparisons of a pair. Queries are visited in turn only if this number is
     at least twice the number of queries, because otherwise some queries are never seen, and errors are larger. The
-    variance is not reduced for sets, nor if ties are reordered before clicks are credited.
+    variance is not reduced for sets, and not if ties are reordered before clicks are credited.
     """
     require_rankings(rankings)
     model = click_model(clicks, rankings.grades)

@@ -61,10 +61,10 @@ def condorcet_confidence(matrix: PreferenceMatrix) -> FloatVector:
 def conclusion_confidence(matrix: PreferenceMatrix) -> float:
     """Return the probability that the conclusion from a matrix is true.
 
-    If the matrix has a Condorcet winner, the conclusion is that this is the true one. If it has none, the conclusion is
-    that there is none, and the result is a lower bound of its probability. For each ranker, the probability that it
-    beats its strongest rival is multiplied by the number of rivals, because the strongest one is chosen from the same
-    data. The bound is one minus the sum of these products over all rankers.
+    If the matrix has a Condorcet winner, the conclusion is that this ranker is the true winner. If it has none, the
+    conclusion is that there is no winner, and the result is a lower bound of the probability. For each ranker, the
+    probability that it beats its strongest rival is multiplied by the number of rivals, because the strongest one is
+    chosen from the same data. The bound is one minus the sum of these products over all rankers.
     """
     winner = matrix.condorcet_winner
     if winner is not None:

@@ -148,7 +148,7 @@ def redrawn(p: FloatMatrix, error: FloatMatrix, rng: np.random.Generator) -> Flo
 
 
 def wins_beyond_noise(matrix: PreferenceMatrix, confidence: float = 0.95) -> FloatMatrix:
-    """Return 1 where i beats j by more than noise explains, else 0. The confidence holds for all pairs together."""
+    """Return 1 where i beats j by more than noise explains, otherwise 0. The confidence holds for all pairs together."""
     size = len(matrix)
     reach = scipy.special.ndtri(1 - (1 - confidence) / max(1, size * (size - 1)))
     return (matrix.p - 0.5 > reach * _noise(matrix)).astype(np.float64)

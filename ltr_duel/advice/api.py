@@ -70,8 +70,7 @@ def advise(
     top : int
         The number of documents that a list shows.
     batch : int
-        The number of impressions that are shown before any of their clicks is known, for example all impressions of a
-        day.
+        The number of impressions that are shown before any of their clicks is known, such as the number on one day.
     simulations : int
         The number of new runs of each finalist with each click model, from 10 to 10^5. Fewer than 115 runs (or 94 with
         a single click model) cannot show a probability of at least .95, even if every run names a right ranker.

@@ -2,8 +2,8 @@
 
 The intervals are bootstrap intervals with 2,000 resamples. A resample draws what a new experiment would draw again: the
 repetitions of each problem. If the problems are random, such as subsets of rankers, it draws whole problems. Intervals
-from few draws are made wider (`bootstrap_interval`). A repetition of a problem is drawn with the runs of all policies,
-because these runs share their random numbers.
+from few draws are made wider (`bootstrap_interval`). Runs of all policies with the same random numbers are drawn
+together.
 
 If a paper does not tell which random subset it used, ``subsets=True`` computes the number for each of our subsets. The
 interval is then the range of these numbers.

@@ -1,8 +1,7 @@
 """Control variates: reduce the variance of outcomes by subtracting what the query alone predicts.
 
-The gain of a ranker for a query is the sum of Pr(click | grade) / rank over its first ``top`` documents. An outcome is
-correlated with the difference between the gains of the two rankers. The mean of this difference over all queries is
-known exactly. Therefore
+The gain of a ranker for a query is the sum of Pr(click | grade) / rank over its first ``top`` documents. The difference
+between the gains of two rankers is correlated with the outcome, and its mean over all queries is known. So
 
     outcome - slope x (difference of the gains for this query - its mean over all queries)
 

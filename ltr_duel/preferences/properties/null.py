@@ -7,9 +7,8 @@ results are called transitive worlds. A property of the estimate is then compare
 
 The closest matrix is also fitted to the noise of the estimate, so the worlds may be too transitive. To measure this
 bias, the same steps are repeated for some worlds: second worlds are drawn around the matrix that is closest to a world.
-If a property falls by s from the first worlds to the second worlds, 2 s are added to its values in the first worlds.
-Adding only s would be too little. Without a correction, the test would often reject preferences that are strongly
-transitive.
+If a property falls by s from the first worlds to the second worlds, 2 s are added to its values in the first worlds (s
+is too little). Without a correction, the test would often reject strongly transitive preferences.
 
 A small p-value does not prove that the rankers have no order. For example, an order with many nearly even pairs need
 not be strongly transitive, and an estimate of it may have many cycles. Only a circle of wins that are all larger than
@@ -148,7 +147,7 @@ def redrawn(p: FloatMatrix, error: FloatMatrix, rng: np.random.Generator) -> Flo
 
 
 def wins_beyond_noise(matrix: PreferenceMatrix, confidence: float = 0.95) -> FloatMatrix:
-    """Return 1 where i beats j by more than noise explains, otherwise 0. The confidence holds for all pairs together."""
+    """Return 1 where i beats j by more than noise explains, or 0. The confidence holds for all pairs together."""
     size = len(matrix)
     reach = scipy.special.ndtri(1 - (1 - confidence) / max(1, size * (size - 1)))
     return (matrix.p - 0.5 > reach * _noise(matrix)).astype(np.float64)

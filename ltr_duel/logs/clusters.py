@@ -100,13 +100,13 @@ def naive_means(n: FloatVector, total: FloatVector, square: FloatVector) -> Mean
 def interval_ends(
     cautious: Means, confidence: float, p: FloatVector | None = None, bound: float = 1.0
 ) -> tuple[FloatVector, FloatVector]:
-    """Return the ends of Student's intervals; with p-values, an interval contains 0 unless its p-value rejects 0."""
+    """Return the ends of Student's intervals. Given p-values, they are extended to 0 unless p rejects 0."""
     half = statistics.student_reach(cautious.error, cautious.freedom, confidence)
     return clipped_ends(cautious.mean, half, True if p is None else p < 1 - confidence, bound)
 
 
 def clipped_ends(mean: FloatVector, half: FloatVector, refuted: Any, bound: float) -> tuple[FloatVector, FloatVector]:
-    """Return the ends of intervals within [-bound, bound], extended so that they contain 0 unless 0 is refuted."""
+    """Return ends of intervals, limited to [-bound, bound]. An interval is extended to 0 unless 0 is refuted."""
     middle = np.where(np.isfinite(half), mean, 0.0)
     low, high = np.maximum(middle - half, -bound), np.minimum(middle + half, bound)
     return np.where(refuted, low, np.minimum(low, 0.0)), np.where(refuted, high, np.maximum(high, 0.0))

@@ -48,7 +48,7 @@ class ClickLog:
         The log: a file, a folder, a glob pattern, or a table in memory (pandas, polars, Arrow or Ibis). It has the
         columns of `LOG_COLUMNS`. Files are JSON lines, CSV (both may end in ``.gz``), Parquet, or records of User
         Behavior Insights. If you give ``events`` or ``source``, the rows are exposures (shown lists), as Parquet, CSV
-        or JSON. If you give ``connect``, the path is the name of a table. By default, ``source`` names it.
+        or JSON. If you give ``connect``, the path names a table. By default, ``source`` names the file or table.
     format : {"", "jsonl", "csv", "parquet", "ubi"}
         Format of the files. By default, it follows from their suffix.
     skip_bad : int or None

@@ -48,7 +48,7 @@ class PairVariance(NamedTuple):
     effect: float  # mean outcome, shrunk
     square: float  # mean squared outcome, for wins, losses and ties: the share of impressions without a tie
     design: float = 1.0  # design effect: variance of the mean, divided by that of independent impressions
-    size: float = 1.0  # how many of the pair's impressions the user (or query) of one of them has, on average
+    size: float = 1.0  # mean number of a user's (or query's) impressions of the pair; frequent users count more
     each: float = 1.0  # impressions of the whole log per impression of the pair
     between: bool = False  # whether some outcomes are fractional, such as credit by expectation
 

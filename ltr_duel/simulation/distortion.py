@@ -85,10 +85,10 @@ def measure_distortion(
     Returns
     -------
     DataFrame
-        One row for each method, click model, size and repetition. The column ``rankers`` has the size. ``percent`` is
-        the percentage of the other rankers that beat the winner more often than they lost to it. ``percent_clear``
-        counts only the rankers that are ahead by more than two standard errors. If no set of this size has a winner,
-        ``winner`` is empty and the percentages are NaN.
+        Columns: ``method``, ``clicks``, ``rankers`` (the size), ``repetition``, ``winner``, ``percent``,
+        ``percent_clear``. ``percent`` is the percentage of the other rankers that beat the winner more often than they
+        lost to it. ``percent_clear`` counts only the rankers that are ahead by more than two standard errors. If no set
+        of this size has a winner, ``winner`` is empty and the percentages are NaN.
 
     Raises
     ------

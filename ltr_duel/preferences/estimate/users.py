@@ -40,7 +40,7 @@ class ByCredit(NamedTuple):
 
 
 class BySign(NamedTuple):
-    """The outcome is +1 if the first ranker more probably owns more of the clicks, and -1 if the second does."""
+    """The outcome is +1 if the first ranker is more likely to own most clicks, and -1 if the second ranker is."""
 
     owned: FloatMatrix  # (top + 1, top + 1) owned[n, m] = Pr(the first ranker owns m of the first n clicks)
 

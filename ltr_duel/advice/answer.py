@@ -240,7 +240,7 @@ def mean(values: ArrayLike, confidence: float, unseen: float = 0.0) -> Estimate:
 
 
 def reached(curve: tuple[Estimate, ...], times: IntVector, confidence: float) -> Reached:
-    """Return from how many impressions on the curve (or an end of its interval) stays at or above ``confidence``."""
+    """Return after how many impressions the curve, or an end of its interval, stays at or above ``confidence``."""
 
     def first(part: str) -> int | None:
         fails = np.flatnonzero([getattr(point, part) < confidence for point in curve])

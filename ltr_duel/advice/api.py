@@ -46,9 +46,9 @@ def advise(
 ) -> Advice:
     """Find, by simulation, which policy and which comparison method to deploy for some rankers.
 
-    The advised candidate costs users the least NDCG among the finalists that reach the confidence. The cost is the loss
-    during the budget, plus the loss during as many impressions afterwards, which show the ranker that the candidate
-    names. If you give several click models, each candidate is judged by the click model that is worst for it.
+    Among the finalists that reach the confidence, the advised candidate costs users the least NDCG. This cost includes
+    as many further impressions after the budget, which show the ranker that the candidate named. If you give several
+    click models, each candidate is judged by the click model that is worst for it.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def advise(
     top : int
         The number of documents that a list shows.
     batch : int
-        The number of impressions that are shown before any of their clicks is known, for example those of a day.
+        The number of impressions that are shown before any of their clicks is known, such as the number on one day.
     simulations : int
         The number of new runs of each finalist with each click model, from 10 to 10^5. Fewer than 115 runs (or 94 with
         a single click model) cannot show a probability of at least .95, even if every run names a right ranker.
@@ -170,7 +170,7 @@ def _answer(
 def _sufficient_budget(simulator: Simulator, request: RunRequest, budget: int, confidence: float) -> SufficientBudget:
     """Find the smallest multiple of the budget with which enough runs are right, and confirm it by new runs."""
     few = request._replace(runs=max(10, request.runs // 3))
-    times = budget * np.array(_MULTIPLES)  # checkpoints of the same runs, whose horizon is the largest multiple
+    times = budget * np.array(_MULTIPLES)  # checkpoints of the same runs; the largest is their horizon
     [sample] = simulator.samples([few], "larger budgets", times, "larger budgets")
     enough = np.flatnonzero(sample.right.mean(axis=0) >= confidence)
     tried = int(times[enough[0] if len(enough) else -1])

@@ -42,7 +42,7 @@ class Candidate(NamedTuple):
 
     @property
     def outcome(self) -> str:
-        """The default outcome rule of the method, by which random clicks favour no ranker."""
+        """The default outcome rule of the method. With default rules, random clicks favour no ranker."""
         return METHODS.configure(self.method).component.default_outcome(sets=not self.compares_pairs)
 
 

@@ -1,4 +1,4 @@
-"""Present the advice to readers: as sentences, as tables, as a figure, and as files, one of which is a web page."""
+"""Present the advice to readers: as sentences, as tables, as a figure, and as files, which include a web page."""
 
 from __future__ import annotations
 

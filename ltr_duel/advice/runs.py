@@ -1,9 +1,9 @@
 """Simulate candidates in worlds, on all cores, and measure what users lose.
 
 Each comparison draws a query and shows one list to a simulated user. The loss of this list is the NDCG of the best
-ranker's list for the same query, minus the NDCG of the shown list. Both lists are for the same query, because the loss
-is then much less noisy than a difference from the mean over all queries. If a policy shows a single ranker, no list is
-simulated: the loss is the gap of the ranker, which is its expectation.
+ranker's list for the same query, minus the NDCG of the shown list. A difference from the mean over all queries would be
+much more noisy. If a policy shows a single ranker, no list is simulated. The loss is then the expected loss of this
+ranker.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ class Simulator:
         return run, oracle, recorder, order
 
     def users(self, world: World, names: tuple[str | int, ...]) -> ClickModel:
-        """Return the users of a run. If their probabilities are uncertain, all candidates get the same drawn ones."""
+        """Return the users of a run. Uncertain click probabilities are drawn, the same for all candidates."""
         if not world.errors:
             return world.users
         return world.sampled_users(stream(self._seed, "advice", *names, world.users.name, "users"))

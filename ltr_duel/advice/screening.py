@@ -1,9 +1,9 @@
 """Choose the advised candidate in two stages: a few runs of every candidate, then many new runs of the best three.
 
-The score of a candidate is its mean loss with the click model for which this loss is highest; a low score is good. In
-the second stage, the finalists are sorted by the score of their new runs. The first one that reaches the confidence
-with every click model is advised; if none reaches it, the first one. Because the same runs choose among the finalists
-and estimate their results, the intervals are wide enough to hold for all finalists and all click models together.
+The score of a candidate is its mean loss with the click model that is worst for it, so a low score is good. The
+finalists are sorted by the score of their new runs. The first finalist that reaches the confidence with every click
+model is advised. If none reaches it, the one with the lowest score is advised. The same runs also estimate the results.
+The intervals are therefore wide enough to hold for all finalists and all click models together.
 """
 
 from __future__ import annotations

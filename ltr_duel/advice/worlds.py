@@ -1,7 +1,7 @@
 """The worlds in which candidates are simulated. A world has rankers, users (a click model), and right answers.
 
-The right answers are the best ranker, which has the highest mean NDCG of the shown documents, and every ranker within
-the margin of the best one. They do not depend on the users or on the method, so all candidates can be compared.
+The best ranker has the highest mean NDCG of the shown documents. Right answers are this ranker and every ranker within
+the margin of it. They do not depend on the users or on the method, so all candidates can be compared.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ DEPTH = 10  # depth of NDCG, unless fewer documents are shown
 
 
 class Yardstick(NamedTuple):
-    """What is needed to compute, for a shown list, how much its NDCG is below that of the best ranker's list."""
+    """What is needed to compute how far the NDCG of a shown list is below the NDCG of the best ranker's list."""
 
     worth: FloatVector  # (n_docs,) what a document at the top of a list adds to the NDCG of the list
     discount: FloatVector  # (10 or fewer,) the share of this that a document adds at each position
@@ -53,7 +53,7 @@ class World:
 
     @property
     def gaps(self) -> FloatVector:
-        """How much lower the NDCG of each ranker is than that of the best ranker, shape (K,)."""
+        """The NDCG of the best ranker, minus the NDCG of each ranker; shape (K,)."""
         return np.asarray(self.ndcg.max() - self.ndcg)
 
     @property

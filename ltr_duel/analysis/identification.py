@@ -28,7 +28,7 @@ def plot_accuracy(
 ) -> Axes:
     """Plot, against steps, the share of the runs that recommend the Condorcet winner.
 
-    With fewer than 20 runs, dots are drawn instead of a line, and the legend says what share a single run is.
+    With fewer than 20 runs, dots are drawn instead of a line, and the legend says which share one run stands for.
 
     Parameters
     ----------

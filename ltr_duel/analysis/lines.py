@@ -114,7 +114,7 @@ def describe_means(counts: Iterable[int], spread: str) -> str:
 
 
 def visible_spread(table: pd.DataFrame, spread: str) -> str:
-    """Return the spread to draw, which is "none" if there are so many policies that bands would hide the lines."""
+    """Return the spread to draw. With many policies it is "none", because bands would hide the lines."""
     return "none" if table[columns.POLICY].nunique() > _MOST_BANDS else spread
 
 

@@ -56,7 +56,7 @@ def winner_sentence(matrix: PreferenceMatrix) -> str:
 
 
 def winner_lines(matrix: PreferenceMatrix) -> tuple[str, str]:
-    """Return two sentences: the Condorcet winner of a matrix, or that there is none; and how probable this is.
+    """Return two sentences on the Condorcet winner of a matrix: which ranker it is, if any, and how probable this is.
 
     If the probability is below 95%, the first sentence says that the estimate is undecided. The second sentence is
     empty if the matrix is exact.
@@ -101,7 +101,7 @@ def _margin(matrix: PreferenceMatrix, winner: str) -> str:
 
 
 def _for_queries(matrix: PreferenceMatrix) -> str:
-    """Return a phrase that says for which queries (and users, if from a log) a probability holds."""
+    """Return a phrase that says for which queries a probability holds and, for a log, for which users."""
     facts = matrix.provenance
     queries, of_users = facts.get("queries"), facts.get("source") == "click log" and facts.get("cluster") == "user"
     if not ("clicks" in facts or of_users) or not isinstance(queries, int):

@@ -59,7 +59,7 @@ def ratings_table(table: pd.DataFrame, rows: int = 10) -> pd.DataFrame:
 
 
 def ratings_note(matrix: PreferenceMatrix) -> str:
-    """Return a warning if the preferences are less transitive than noise explains, so that the model is wrong."""
+    """Return a warning if the model is wrong: if the preferences are less transitive than noise explains."""
     if len(matrix) < 3 or not matrix.standard_error.any() or not np.isfinite(matrix.standard_error).all():
         return ""
     statistics = {name: STATISTICS[name] for name in ("strong_share", "cyclic_triples")}

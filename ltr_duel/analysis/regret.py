@@ -49,9 +49,9 @@ def plot_regret(
 ) -> Axes:
     """Plot the cumulative regret of each policy against steps, as a mean over its runs with a band for their spread.
 
-    If a policy uses its horizon, or if it was run with several horizons, only the ends of its runs are plotted, because
-    its regret halfway says nothing about a shorter horizon. If the matrix that defines regret was estimated, a line
-    below the axis says how large an error this can cause in the means.
+    If a policy uses its horizon, or was run with several horizons, only the ends of its runs are plotted. (Its regret
+    halfway says nothing about a shorter horizon.) If the matrix that defines regret was estimated, a line below the
+    axis says how large the error of the means is for this reason.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ def summary_table(summary: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         Columns: problem, horizon and regret, if the summary has them; policy; mean ± sd; error of the reference matrix,
-        if a matrix was estimated; median; p, of Wilcoxon's test against the policy with the lowest mean; and effect.
+        if a matrix was estimated; median; p; effect. p is for Wilcoxon's test against the policy with the lowest mean.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def _means(summary: pd.DataFrame) -> list[str]:
 
 
 def _add_reference_errors(table: pd.DataFrame, summary: pd.DataFrame) -> None:
-    """Add a column for the errors that come from estimated matrices, unless all matrices are exact."""
+    """If some matrices are estimated, add a column for the errors that come from them."""
     errors = summary.get(columns.REFERENCE_ERROR, pd.Series([0.0]))
     if not (errors == 0).all():
         table[REFERENCE_ERROR] = ["0" if error == 0 else _number(error, ",.1f", missing=_UNKNOWN) for error in errors]

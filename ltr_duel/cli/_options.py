@@ -34,7 +34,7 @@ class Count(click.ParamType):  # type: ignore[type-arg]  # generic only in new v
 
 
 class OutputPath(click.Path):
-    """An output path. Before any work is done, it is locked, and it must be writable and without earlier results.
+    """An output path. Before any work is done, it is locked and checked: it must be writable, without earlier results.
 
     ``results`` are patterns of file names: a folder with such a file contains earlier results, which only --overwrite
     replaces. With ``continues``, the command adds to what is there, so earlier results are no error.

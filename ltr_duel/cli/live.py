@@ -77,10 +77,10 @@ def forget(store: Path, user: str, older_than: float | None) -> None:
 def control(store: Path, action: str, value: str, holdback: float | None) -> None:
     """Pause, change or end the experiment of STORE. A running service follows within a second.
 
-    ACTION is 'pause' (all users get the incumbent's list), 'resume' (after 'pause' or 'winner'), 'winner' RANKER (users
-    get the list of this ranker), 'share' NUMBER (from 0 to 1, the share of users who take part), 'drop' RANKER (remove
-    this ranker for good; the policy starts again with the others and their outcomes), or 'end' (for good: users get
-    the list of the winner or, without a winner, of the incumbent). Without ACTION, all earlier uses are printed.
+    With 'pause', all users get the incumbent's list. 'resume' goes on after 'pause' or 'winner'. With 'winner' RANKER,
+    users get the list of this ranker. 'share' NUMBER, from 0 to 1, is the share of users who take part. 'drop' RANKER
+    removes this ranker for good; the policy starts again with the others and their outcomes. 'end' is for good: users
+    get the winner's list or, without a winner, the incumbent's list. Without ACTION, all earlier uses are printed.
     """
     if not action:
         state, uses = live.read_controls(store)

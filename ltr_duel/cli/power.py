@@ -42,7 +42,7 @@ def command(
     """Plan how many impressions an experiment needs to show the better ranker.
 
     The number is given for one look at the end, and for looks at any time. With more than two rankers, one ranker must
-    be ahead of each other ranker by the effect. How much outcomes vary is taken from a LOG or from simulated users
+    be ahead of each other ranker by the effect. How much outcomes vary is estimated from a LOG or from simulated users
     (--users). With --effect alone, it is assumed.
     """
     if log.is_given and users is not None:

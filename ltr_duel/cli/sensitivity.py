@@ -39,8 +39,8 @@ def command(
 ) -> None:  # fmt: skip
     """Measure how many impressions each method needs to find the better of two rankers of the corpus at PATH.
 
-    The better ranker has the higher NDCG@10. A method is sure of a pair as soon as it is right in a share of --accuracy
-    of the repetitions, and stays so. The table has the median over pairs, and the accuracy at the end.
+    The better ranker has the higher NDCG@10. A method is sure of a pair once the share of right repetitions reaches
+    --accuracy and stays there. The table has the median over pairs, and the accuracy at the end.
     """
     import pandas as pd
 

@@ -1,12 +1,12 @@
 """Join shown lists and events: which events count, for which impression, and at which place of its list.
 
 An exposure is one display of a list. An event is a user's action on one item of the list. It may occur days later, and
-may be stored in another table. One join serves all outcomes of a log (w0, w1, ...: what an event adds to each):
+may be stored in another table. The columns w0, w1, ... say what an event adds to each outcome of a log:
 
     events --w0, w1, ...--> counted --impression--> joined --> placed: row, place, owner, w0, w1, ...
                                '--user, item, time (within)--'
 
-The SQL is that of DuckDB. So that it can be translated for other engines, it has explicit groups and no lambdas.
+The SQL is that of DuckDB. It has explicit groups and no lambdas, because it is translated for other engines, too.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Outcome:
         For events without an impression: how old the exposure may be, such as ``7d``. The event is credited to the last
         exposure of the same user and item. By default, such events do not count.
     window : float, optional
-        The rule of live experiments: an event counts only from 0 to this many seconds after its exposure, and only if
-        its value is positive or missing. Events without a time, and clicks in a log of one table, always count.
+        The rule of live experiments: an event counts only within this many seconds after its exposure, and only if its
+        value is positive or missing. Events without a time, and clicks in a log of one table, always count.
 
     Examples
     --------

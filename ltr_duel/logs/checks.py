@@ -1,7 +1,7 @@
-"""Checks of the rows and the events of a log. A check is an SQL condition that makes a row unusable, and a message.
+"""Checks of the rows and the events of a log. A check has an SQL condition that makes a row unusable, and a message.
 
-One scan of the engine finds all unusable rows, and lists which rankers and methods occur in the others. Unusable rows
-may be skipped, but an unusable event is an error. A message names the first bad row, and its values.
+One scan of the engine finds all unusable rows, and lists which rankers and methods occur in the usable rows. Unusable
+rows may be skipped, but an unusable event is an error. A message names the first bad row, and its values.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ _CHECKS = (
 
 
 class Checked(NamedTuple):
-    """Result of `checked`: the lines of a log that are not read, and the kinds of the others."""
+    """Result of `checked`: the lines of a log that are not read, and the kinds of the lines that are read."""
 
     kinds: list[Row]  # different combinations of rankers, method, outcome and ``given``, with ``first_line``
     equal: list[int]  # lines that repeat an earlier line with another time: the page was shown again, and counts once
@@ -201,7 +201,7 @@ def _present(checks: Sequence[Check], rows: Relation) -> list[Check]:
 
 
 def _repeated(engine: Any, rows: Relation) -> tuple[list[int], dict[int, int]]:
-    """Return the repeats that differ in time at most, and for each other repeat the first line of its impression."""
+    """Return repeats that differ only in time or not at all; for other repeats, the first line of the impression."""
     (again,) = engine.rows("SELECT count(impression) > count(DISTINCT impression) AS again FROM t", t=rows)
     if not again["again"]:
         return [], {}

@@ -1,9 +1,9 @@
 """Means with standard errors that allow for correlated outcomes of the same user or query.
 
-A cluster is all outcomes of one user, or of one query. The mean of a pair of rankers is a ratio: the sum of its
-outcomes divided by their number. Its standard error follows from the residuals of the clusters (delta method). The
-residual of a cluster is its sum of outcomes minus its number of outcomes times the mean. For a ratio of two outcomes,
-the formulas are the same, with the outcome in the denominator in place of the number.
+A cluster is all outcomes of one user, or of one query. The mean of a pair of rankers is a ratio: the sum of the
+outcomes divided by the number of outcomes. Its standard error follows from the residuals of the clusters (delta
+method). The residual of a cluster is its sum of outcomes, minus the sum that it would have with the mean outcome. For a
+ratio of two outcomes, the outcome in the denominator takes the place of the number.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def clustered_means(count: FloatMatrix, total: FloatMatrix, times: FloatVector |
     """Return means and standard errors; count and total have shape (pairs, clusters).
 
     count, total: the number and the sum of the outcomes of a cluster. times: how many clusters have these numbers. The
-    errors are CR2 (Liang, Zeger 1986; Bell, McCaffrey 2002), and the degrees of freedom those of Carter, Schnepel and
-    Steigerwald (2017) for independent outcomes. Tests and intervals use `cautious_means` instead.
+    errors are CR2 (Liang, Zeger 1986; Bell, McCaffrey 2002), and the degrees of freedom are from Carter, Schnepel and
+    Steigerwald (2017), for independent outcomes. Tests and intervals use `cautious_means` instead.
     """
     n = (count * times).sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -53,7 +53,7 @@ def clustered_means(count: FloatMatrix, total: FloatMatrix, times: FloatVector |
 def cautious_means(
     count: FloatMatrix, total: FloatMatrix, square: FloatVector, times: FloatVector | float = 1.0
 ) -> Means:
-    """Return means and errors for intervals, with one won and one lost cluster added, so that no error is 0.
+    """Return means and errors for intervals. One won and one lost cluster are added, because no error may be 0.
 
     Without these two clusters, two won impressions would have a variance of 0 (Agresti, Min. Statistics in Medicine
     2005). The size of an added cluster is the geometric mean of the mean cluster size and the design effect. The design
@@ -90,7 +90,7 @@ def _unless_alone(alone: Any, mean: FloatVector, error: FloatVector, freedom: Fl
 
 
 def naive_means(n: FloatVector, total: FloatVector, square: FloatVector) -> Means:
-    """Return means and errors of independent outcomes, given their number, their sum and their sum of squares."""
+    """Return means and errors of independent outcomes, from the number, the sum and the sum of squares of outcomes."""
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = total / n
         variance = np.maximum(square / n - mean**2, 0) * n / (n - 1)
@@ -100,13 +100,13 @@ def naive_means(n: FloatVector, total: FloatVector, square: FloatVector) -> Mean
 def interval_ends(
     cautious: Means, confidence: float, p: FloatVector | None = None, bound: float = 1.0
 ) -> tuple[FloatVector, FloatVector]:
-    """Return the ends of Student's intervals; with p-values, an interval contains 0 unless its p-value rejects 0."""
+    """Return the ends of Student's intervals. Given p-values, they are extended to 0 unless p rejects 0."""
     half = statistics.student_reach(cautious.error, cautious.freedom, confidence)
     return clipped_ends(cautious.mean, half, True if p is None else p < 1 - confidence, bound)
 
 
 def clipped_ends(mean: FloatVector, half: FloatVector, refuted: Any, bound: float) -> tuple[FloatVector, FloatVector]:
-    """Return the ends of intervals within [-bound, bound], extended so that they contain 0 unless 0 is refuted."""
+    """Return ends of intervals, limited to [-bound, bound]. An interval is extended to 0 unless 0 is refuted."""
     middle = np.where(np.isfinite(half), mean, 0.0)
     low, high = np.maximum(middle - half, -bound), np.minimum(middle + half, bound)
     return np.where(refuted, low, np.minimum(low, 0.0)), np.where(refuted, high, np.maximum(high, 0.0))

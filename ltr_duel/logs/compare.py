@@ -2,9 +2,9 @@
 
 Some logs come from a policy that learns: it shows a ranker less often after it has lost. The plain mean of a pair is
 then biased, because the number of outcomes depends on the outcomes themselves (Nie, Tian, Taylor, Zou, AISTATS 2018).
-For such logs, `ltr_duel.logs.sequential.confidence_sequence` computes the intervals. They are valid, because the policy
-knows only past outcomes when it chooses a pair: the expectation of the next outcome is still the pair's mean. They
-assume that each impression has a new user, and hold only for the queries of the log.
+For such logs, `ltr_duel.logs.sequential.confidence_sequence` computes the intervals. They are valid: when the policy
+chooses a pair, it knows only past outcomes, so the expected next outcome is still the mean of the pair. The intervals
+assume that each impression has a new user. They hold only for the queries of the log.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ def compare_log(
     """Credit the events of a log, and compare each pair of interleaved rankers by one or more outcomes.
 
     ``comparison.decision`` is the decision that the command ``logs compare`` prints. If a policy chose the rankers by
-    earlier outcomes (column ``policy``), intervals are those of a confidence sequence, and a warning says so.
+    earlier outcomes (column ``policy``), the intervals form a confidence sequence, and a warning says so.
 
     Parameters
     ----------
     log : ClickLog, path, data frame or Ibis table
-        The log. Anything else than a `ClickLog` is opened with the default settings of `ClickLog`.
+        The log. A path or a table is opened with the default settings of `ClickLog`.
     outcomes : str, Outcome, Ratio, or a sequence of them
-        The first outcome decides. The results for the others are in ``comparison.secondary``. By default, these are the
-        outcomes of the `ClickLog` without the guardrails, and ``click`` for any other log. A `ClickLog` must have been
-        opened with ``outcome=`` all outcomes and guardrails, and for a ratio with both of its outcomes.
+        The first outcome decides. The results for the others are in ``comparison.secondary``. By default, a `ClickLog`
+        is compared by its own outcomes, except guardrails, and any other log by ``click``. When you open a `ClickLog`,
+        its argument ``outcome`` must list all outcomes and guardrails, and both outcomes of a ratio.
     guardrails : mapping of str to float
         Outcomes (or ratios) that must not get worse, each with the largest accepted loss (for outcomes, at most 1).
     cluster : {"", "user", "query", "impression"}
-        Groups within which outcomes may be correlated. By default, users if the log has any, and else queries.
+        Groups within which outcomes may be correlated. By default, users; if the log has no users, queries.
     confidence : float
         Confidence of the intervals, above 0 and below 1.
     rankers : collection of str
@@ -68,8 +68,8 @@ def compare_log(
     Raises
     ------
     InputError
-        If a number is out of range, or the cluster or an outcome is unknown; if clusters are users but no impression
-        has a user; if more lines are bad than may be skipped; or if the log has no usable line.
+        If a number is out of range, if the cluster or an outcome is unknown, if clusters are users but no impression
+        has a user, if more lines are bad than may be skipped, or if the log has no usable line.
 
     Examples
     --------

@@ -86,7 +86,7 @@ class Comparison:
 
     @property
     def tests(self) -> int:
-        """Number of pairs of rankers, including pairs that were never shown; the error is divided among them."""
+        """Number of pairs of rankers, also of pairs never shown. The error probability is divided among all of them."""
         return len(self.names) * (len(self.names) - 1) // 2
 
     @property
@@ -101,7 +101,7 @@ class Comparison:
 
     @property
     def first_impressions(self) -> bool:
-        """Whether means are those of users' first impressions, because a policy chose the rankers."""
+        """Whether only the first impression of each user counts, because a policy chose the rankers."""
         return self.adaptive and self.cluster != "impression"
 
     @property
@@ -163,10 +163,10 @@ class Comparison:
         Parameters
         ----------
         stop_at : float, optional
-            The confidence of intervals that are valid however often you look, as in `decide`. By default, each interval
-            is valid for one look; intervals for logs of policies are always valid at every look.
+            Give this confidence, as in `decide`, to plot intervals that are valid however often you look. By default,
+            each interval is valid for one look. In logs of policies, intervals are always valid at every look.
         margin : float
-            The largest mean outcome that does not matter. If it is above 0, the range up to it is shaded.
+            The largest mean outcome that does not matter. If it is above 0, the range from -margin to margin is shaded.
         ax : Axes, optional
             Axes to draw on. By default, new axes are created.
 
@@ -203,8 +203,8 @@ def compared(
 ) -> Comparison:  # fmt: skip
     """Return the comparison, still without its development over time and without warnings.
 
-    If a log is divided into parts, each part of a pair is treated as a pair, so a pair may occur several times. In the
-    log of a policy that reacts to outcomes, means and intervals are those of `confidence_sequence`.
+    In a log that is divided into parts, a pair occurs once for each part. In the log of a policy that reacts to
+    outcomes, `confidence_sequence` computes means and intervals.
     """
     ratio, means, cautious = "denominator" in provenance, sums.means(), sums.cautious()
     naive, divisor = sums.naive(), sums.divisor()

@@ -101,8 +101,8 @@ def decide(
         Give this confidence, above 0 and below 1, if you look repeatedly at a growing log. The decision is then valid
         for all looks together. By default, it is valid for one planned look, with the confidence of the comparison.
     margin : float
-        The largest absolute mean outcome that does not matter; used only with ``stop_at``. A pair is decided as "no
-        difference" once its mean is shown to be closer to 0.
+        A mean outcome that is at most this far from 0 does not matter. The verdict on a pair is "no difference" once
+        its mean is shown to be closer to 0. Used only with ``stop_at``.
     checks : bool
         Whether to check the log as `check_log` does. By default it is checked.
 
@@ -165,8 +165,8 @@ def pair_decisions(
 ) -> list[PairDecision]:  # fmt: skip
     """Decide for each pair whether to stop, from intervals that hold together for ``tests`` pairs.
 
-    confidence: that of the intervals. impressions: number of impressions of all pairs, from which the further
-    impressions are projected; 0 if only one look is planned.
+    confidence: the confidence of the intervals. impressions: number of impressions of all pairs so far, to project how
+    many more are needed; 0 if only one look is planned.
     """
     errors.require_between("the margin", margin, 0, 1)
     won, lost, alpha = now.low > 0, now.high < 0, (1 - confidence) / tests

@@ -23,7 +23,7 @@ import pyarrow as pa
 from ltr_duel.core import InputError, errors, host
 
 VARIABLE = "LTR_DUEL_LOGS_MEMORY"
-_MOST, _LEAST = 2_500_000_000, 256_000_000  # bytes; the most is enough for 10^8 rows, some queries fail below the least
+_MOST, _LEAST = 2_500_000_000, 256_000_000  # bytes; the most fits 10^8 rows; some queries fail below the least
 _CELLS = re.compile(r"Error on Line: (\d+)\s.*Expected Number of Columns: (\d+) Found: (\d+)", re.DOTALL)
 _NOT_UTF8 = re.compile("unicode|utf-?8", re.IGNORECASE)
 _LOG = logging.getLogger(__name__)

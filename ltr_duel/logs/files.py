@@ -128,7 +128,7 @@ def _natural(path: Path) -> list[tuple[int, str]]:
 
 
 def format_of(paths: Sequence[Path], given: str = "") -> str:
-    """Return the format of all files: the given format, or else the format of their suffixes."""
+    """Return the format of all files: the given format or, if none is given, the format that their suffixes tell."""
     if given:
         errors.require_one_of("log format", given, FORMATS)
         return given

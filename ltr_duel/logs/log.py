@@ -45,10 +45,10 @@ class ClickLog:
     Parameters
     ----------
     path : path, data frame or Ibis table, optional
-        The log, with the columns of `LOG_COLUMNS`: a file, a folder, a glob pattern, or a table in memory (a frame of
-        pandas, polars or Arrow, or an Ibis table). Files are JSON lines, CSV (both may end in ``.gz``), Parquet, or
-        records of User Behavior Insights. With ``events`` or ``source``, rows are exposures (shown lists), as Parquet,
-        CSV or JSON. With ``connect``, give the name of a table. By default, ``source`` names the file or table.
+        The log: a file, a folder, a glob pattern, or a table in memory (pandas, polars, Arrow or Ibis). It has the
+        columns of `LOG_COLUMNS`. Files are JSON lines, CSV (both may end in ``.gz``), Parquet, or records of User
+        Behavior Insights. If you give ``events`` or ``source``, the rows are exposures (shown lists), as Parquet, CSV
+        or JSON. If you give ``connect``, the path names a table. By default, ``source`` names the file or table.
     format : {"", "jsonl", "csv", "parquet", "ubi"}
         Format of the files. By default, it follows from their suffix.
     skip_bad : int or None

@@ -2,8 +2,8 @@
 
 The mean after the decision may differ from the mean of the log: novelty wears off, heavy users come first, or rankers
 are retrained. The test therefore compares the first half of a pair's impressions with the second half. The variance of
-the second half's sum is computed as the variance of the whole sum minus that of the first half's sum. If the outcomes
-of a user are correlated, the test has less power, but no more false alarms.
+the second half's sum is the variance of the whole sum, minus the variance of the first half's sum. If the outcomes of a
+user are correlated, the test has less power, but no more false alarms.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def step_of(first: float, last: float) -> float:
 def looks_of(engine: Any, times: Any, sums: PairSums, courses: Sequence[Course], step: float) -> list[Look]:
     """Return the state of a comparison at the end of each period of ``step`` seconds (UTC).
 
-    A standard error is that of independent outcomes, multiplied by the same factor as at the end of the log, where the
-    clusters are known. Users had returned less often before, so the standard errors are too large, if anything.
+    At the end of the log, clusters increase the standard error by a factor. The same factor is used for earlier looks,
+    where users had returned less often, so earlier standard errors may be too large.
 
     times: a relation with the ``time`` of each impression. sums, courses: results of `pair_sums`.
     """

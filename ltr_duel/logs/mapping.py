@@ -2,7 +2,7 @@
 
 A mapping is a TOML file with the sections ``[exposures]`` and ``[events]``; see docs/logs.md. Each line of a section
 maps a column of a log to a column of the file, or to an SQL expression; ``rankers`` may also be a list of names. The
-key ``file`` names the file, or ``table`` the table of a database, unless the command line names it. The key ``where``
+key ``file`` names the file, and ``table`` the table of a database; the command line can also name it. The key ``where``
 may have a condition for the rows to read. Cells of CSV files are text.
 """
 
@@ -43,7 +43,7 @@ _NO_OBJECT = """CASE WHEN NOT json_valid(text) THEN 'not valid JSON, or truncate
 
 
 def sections_of(path: Path) -> dict[str, Any]:
-    """Return the sections of a mapping; only exposures may map further columns than those of a log."""
+    """Return the sections of a mapping; only exposures may map columns that are no columns of a log."""
     try:
         sections = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

@@ -72,7 +72,7 @@ def _credited(
     wrong, outcome = Wrong(), log.outcomes[number]
     try:
         rows = log.rows(columns, number)
-    except InputError:  # if no line has credit data, the error reports this lack instead of the bad line
+    except InputError:  # if no line has credit data, this is the error, and not the bad line
         if creditor.needed:
             _require_credit(log)
         raise
@@ -184,7 +184,7 @@ def _sql(value: Any) -> str:
 
 
 def _lead_in_lists() -> str:
-    """Return SQL for the number of clicked documents of the first ranker, minus that of the second."""
+    """Return SQL for how many more documents of the first ranker than of the second were clicked."""
 
     def side(place: str) -> str:
         return f"(CASE owners[{place}] WHEN 0 THEN 1 WHEN 1 THEN -1 ELSE 0 END)"
@@ -220,8 +220,8 @@ def _by_kernels(log: ClickLog, rows: Relation, creditor: Creditor, number: int, 
 class Ratio(NamedTuple):
     """A ratio of two outcomes, such as purchases for each click; as text, ``purchase/click``.
 
-    For a pair of rankers, it is (w - l) / n. The first ranker wins w impressions and loses l of them by the numerator.
-    By the denominator, n impressions are not tied. The error of the ratio allows for the errors of both (delta method).
+    For a pair of rankers, it is (w - l) / n. By the numerator, the first ranker wins w impressions and loses l. By the
+    denominator, n impressions are not tied. The error of the ratio allows for the errors of both (delta method).
 
     Examples
     --------
@@ -242,7 +242,7 @@ AnyOutcome = str | Outcome | Ratio
 
 
 def ratio_in(outcome: AnyOutcome, names: Collection[str] = ()) -> AnyOutcome:
-    """Return a `Ratio` for a text such as ``purchase/click`` that is none of the names, else the outcome."""
+    """Return a `Ratio` for a text such as ``purchase/click`` that is no name; return other outcomes unchanged."""
     if isinstance(outcome, str) and outcome not in names and outcome.strip("/").count("/") == 1:
         return Ratio(*outcome.split("/"))
     return outcome

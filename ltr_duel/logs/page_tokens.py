@@ -1,4 +1,4 @@
-"""Read many page tokens at once, with the result that `Page.from_json` has for each of them.
+"""Read many page tokens at once. Each token gives the same result as `Page.from_json`.
 
 Plans read millions of tokens. DuckDB parses all tokens that have exactly the form of `Page.to_json`. A token with
 another form (spaces, another order of keys, escapes in document ids) is left to the caller, and so is a token that is

@@ -18,7 +18,7 @@ from ltr_duel.logs.sums import Sequences
 _MOST = 4  # maximum number of pairs in a plot
 _DASHES = [dash for dash in DASHES if dash != ":"]  # dotted lines are not used
 _DATES = 4e9  # seconds since 1970; larger times are not dates
-_EARLY = 0.25  # share of the looks, from the first, whose wide intervals may exceed the figure
+_EARLY = 0.25  # wide intervals of this first share of the looks may exceed the figure
 _GREY = "#6b6b6b"
 
 

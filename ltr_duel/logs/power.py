@@ -1,14 +1,14 @@
 """Sample sizes: how many impressions an experiment needs to show a difference between two rankers.
 
 There are two sample sizes: for one look at the end, and for a test that you may look at at any time. Both depend on
-three numbers of a pair of rankers: its mean outcome (the effect), its mean squared outcome, and the design effect, by
-which correlated outcomes of a user multiply the variance of the mean. The effect is found if the sum of outcomes
-exceeds the critical values of two tests: Student's test, as in `compare_log`, and the sign test of clusters. With fewer
-than 40 effective users, the result is up to a quarter too small, so it is a lower limit.
+three numbers of a pair of rankers: its mean outcome (the effect), its mean squared outcome, and its design effect. The
+design effect is the factor by which correlated outcomes of a user increase the variance of the mean. The effect is
+found if the sum of outcomes exceeds the critical values of two tests: Student's test, as in `compare_log`, and the sign
+test of clusters. With fewer than 40 effective users, the result is up to a quarter too small, so it is a lower limit.
 
 The largest effect in a log is an overestimate, because it was selected. Effects of a log are therefore moved towards 0
-(shrunk; empirical Bayes). The true means of pairs are modelled as random numbers around 0. Their variance is estimated
-as the average, over the pairs, of the squared mean minus the squared error (at least 0). The design effect of a log is
+(shrunk; empirical Bayes). The true means of pairs are modelled as random numbers around 0. For each pair, the squared
+error is subtracted from the squared mean; the average over pairs estimates the variance. The design effect of a log is
 uncertain if there are few clusters, so the upper end of its 80% interval is used.
 
 References
@@ -48,7 +48,7 @@ class PairVariance(NamedTuple):
     effect: float  # mean outcome, shrunk
     square: float  # mean squared outcome, for wins, losses and ties: the share of impressions without a tie
     design: float = 1.0  # design effect: variance of the mean, divided by that of independent impressions
-    size: float = 1.0  # mean number of the pair's impressions by the user (or query) of a random impression
+    size: float = 1.0  # mean number of a user's (or query's) impressions of the pair; frequent users count more
     each: float = 1.0  # impressions of the whole log per impression of the pair
     between: bool = False  # whether some outcomes are fractional, such as credit by expectation
 
@@ -59,12 +59,12 @@ class PairVariance(NamedTuple):
 
 
 class SampleSize(NamedTuple):
-    """How many impressions of the whole log, over all pairs, detect one effect of one pair."""
+    """How many impressions of the whole log, over all pairs, are needed to detect one effect of one pair."""
 
     effect: float
     fixed: float  # for one look at the end
     sequential: float  # for looks at any time
-    few_users: bool = False  # whether there are too few users for the closed form, so that the numbers are lower limits
+    few_users: bool = False  # whether there are so few users that the numbers are only lower limits
 
 
 def required_impressions(

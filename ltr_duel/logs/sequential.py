@@ -2,21 +2,21 @@
 
 A usual 95% interval is valid for one look. If you look every day and stop at the first clear result, you err in more
 than 5% of experiments. The intervals of a confidence sequence hold at all looks together. Each comes with an e-value, a
-measure of evidence: if the mean is 0, the chance that the e-value ever reaches 1 / a is at most a.
+measure of evidence: if the mean is 0, the e-value reaches 20 in at most one of 20 experiments, at any look.
 
-There are two methods. The kind of log decides which of them is used, never its outcomes.
+There are two methods. Which method is used depends on the kind of log, and never on its outcomes.
 
 `clustered_sequence` is for logs in which the outcomes of a user or query may be correlated. It is valid for large
-samples. The e-value is a weighted mean, over several values of rho, of sqrt(rho / (V + rho)) exp(S^2 / (2 (V + rho))).
-Here S is the sum of a pair's outcomes, and V is the variance of S, estimated from clusters. S^2 / V is computed from
-the p-value of a single look, which allows for few clusters.
+samples. Let S be the sum of a pair's outcomes, and V the variance of S. For each of several values of rho, the term
+sqrt(rho / (V + rho)) exp(S^2 / (2 (V + rho))) is computed. The e-value is a weighted mean of these terms. S^2 / V is
+chosen to agree with the p-value of a single look, which allows for few clusters.
 
-`confidence_sequence` is for outcomes whose expectation, given all earlier outcomes, is the mean: in logs of policies,
-in live experiments, and if impressions are independent. It is valid for samples of any size. Imagine a gambler who bets
-that the mean is above m. A bet stakes a share l < 1/2 of the capital, and an outcome y multiplies the capital by
-1 + l (y - m). If the mean is at most m, the capital is unlikely to grow much. The interval consists of the values m at
-which bets on a higher or a lower mean have not won much. The initial capital is spread over many shares l: half of it
-as in Proposition 9 of Howard et al., and half evenly over log l.
+`confidence_sequence` requires that the expectation of an outcome, given all earlier outcomes, is the mean. This holds
+in logs of policies, in live experiments, and if impressions are independent. The method is valid for samples of any
+size. Imagine a gambler who bets that the mean is above m. A bet stakes a share l < 1/2 of the capital, and an outcome y
+multiplies the capital by 1 + l (y - m). If the mean is at most m, the capital is unlikely to grow much. If bets against
+a value m have won much, m is not in the interval. The initial capital is divided among many shares l. One half is
+divided as in Proposition 9 of Howard et al., the other half evenly on a logarithmic scale of l.
 
 If outcomes other than 1, -1 and 0 occur, a lower bound of the capital is used, which needs only sums of y and y^2. The
 bound is Fan's inequality: 1 + l x >= exp(l x - psi(l) x^2), where psi(l) = (-log(1 - 2 l) - 2 l) / 4 and x = y - m.
@@ -71,7 +71,7 @@ class Intervals(NamedTuple):
         return self._replace(mean=signs * self.mean, low=low, high=high)
 
     def growth(self, alpha: float, margin: float | None = None) -> FloatVector:
-        """Return roughly by which factor the observations of each pair must grow until the pair is decided.
+        """Return, for each pair, about how many times as many observations are needed until the pair is decided.
 
         Without a margin, a pair is decided when a mean of 0 is ruled out. With a margin, it is decided when all means
         outside of -margin to margin are ruled out. Means and variances are assumed to stay as they are.
@@ -195,7 +195,7 @@ def _log_e(square: FloatVector, variance: FloatVector, alpha: float) -> FloatVec
 
 
 def _components(variance: ArrayLike, alpha: float) -> tuple[FloatMatrix, FloatMatrix]:
-    """Return the logarithm of each term of the e-value as a line in S^2 / V: its constant and its slope."""
+    """Return, for each term of the e-value, the constant and the slope of its logarithm as a function of S^2 / V."""
     log = -2 * np.log(alpha)
     narrowest = TUNED_AT / (log + np.log(1 + log))  # rho with about the narrowest intervals at V = TUNED_AT
     ratio = np.asarray(variance, np.float64)[..., None] / np.append(_RHO, narrowest)

@@ -116,7 +116,7 @@ def simulate_log(
     rankings : Rankings
         Rankings with a fixed order of ties. The log has the ids of its corpus, or numbers from 0 if it has no ids.
     clicks, pairs, outcome, top
-        Arguments of `SimulatedUsers`. The log is credited by owners, so the method is team draft or probabilistic
+        Arguments of `SimulatedUsers`. Clicks are credited by owners, so the method must be team draft or probabilistic
         interleaving, by default with the rule ``sampled``.
     policy : str or Policy
         Policy that chooses the two rankers of each impression. By default, each pair is equally likely.

@@ -3,9 +3,9 @@
 Some checks are statistical tests. A test fails at p < 0.01, so it raises a false alarm for at most one sound log in a
 hundred. Other checks compare a rate with a limit that is far above the rates of sound logs.
 
-An experiment may show a user the same rankers every time. The tests therefore count only the first list of each user;
-tests of changes over time count the first list of each user in each tenth of the time. (Fabijan et al. Diagnosing
-Sample Ratio Mismatch in Online Controlled Experiments. KDD 2019.)
+An experiment may show a user the same rankers every time. The tests therefore count only the first list of each user.
+Tests of changes over time divide the time into ten parts, and count the first list of each user in each part. (Fabijan
+et al. Diagnosing Sample Ratio Mismatch in Online Controlled Experiments. KDD 2019.)
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Load a log from one table, from records of User Behavior Insights, or from tables of exposures and events.
 
 The result is one relation of impressions in an SQL engine. It has the columns of `LOG_COLUMNS` that exist, the number
-of each row (``line``), and the place of the row in the files (``origin``). If a row can have an unreadable value, the
-column ``fault`` has the message. Exposures have a column ``row``, by which events are joined to them.
+of each row (``line``), and the place of the row in the files (``origin``). The column ``fault`` has messages on
+unreadable values. Exposures have a column ``row``, by which events are joined to them.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Loaded(NamedTuple):
 
     @property
     def by_event(self) -> bool:
-        """Whether events name the rankers of their items, so that impressions have no lists of owners."""
+        """Whether events name the rankers of their items. Impressions then have no lists of owners."""
         return self.placed is not None and not {"owners", "page"} & set(self.impressions.columns)
 
 
@@ -147,7 +147,7 @@ def _attributed(
 
 
 def _with_strange_owners(engine: Any, exposures: Relation, placed: Relation, faults: Checked) -> Checked:
-    """Return the faults, and also those of exposures whose counted events name an owner that is not a ranker."""
+    """Return the faults. Exposures also have a fault if a counted event names an owner that is not a ranker."""
     sql = f"""SELECT x.line, x.rankers, p.strange FROM x JOIN p ON x.row = p.row
       WHERE p.place IS NOT NULL AND p.owner = {NO_RANKER} ORDER BY x.line, p.strange DESC"""
     rows = {row["line"]: row for row in engine.rows(sql, x=exposures, p=placed)}

@@ -1,4 +1,4 @@
-"""Means on which no decision is based: of parts of a log, and of secondary outcomes.
+"""Means of parts of a log, and of secondary outcomes. No decision is based on these means.
 
 A pair of rankers in one part of a log is treated as a pair of its own. Means, errors and intervals are therefore
 computed as for the whole log. The intervals and p-values of a table hold together (Bonferroni, over its rows). For each
@@ -32,7 +32,7 @@ _FEWEST = 5.0  # minimum degrees of freedom of a part in this test
 
 
 class SubgroupTable(NamedTuple):
-    """A table of means: those of parts of the log, or those of secondary outcomes."""
+    """A table of means, either of parts of the log or of secondary outcomes."""
 
     by: str  # the first column: day, week, outcome, or a column of the log
     frame: pd.DataFrame  # a row for each pair and part; the leading ranker comes first
@@ -171,8 +171,8 @@ def _dates(first: int, last: int) -> str:
 def interaction_p(means: Means) -> float:
     """Return the p-value of "all parts of a pair have the same mean", by Welch's test (Biometrika 1951).
 
-    If a cluster is in several parts, and its outcomes are positively correlated, false alarms are rarer than the level.
-    Parts with fewer than five degrees of freedom are left out. The result is NaN if fewer than two parts remain.
+    If clusters with positively correlated outcomes are in several parts, false alarms are rarer than the level. Parts
+    with fewer than five degrees of freedom are left out. The result is NaN if fewer than two parts remain.
     """
     good = (means.freedom >= _FEWEST) & np.isfinite(means.error) & (means.error > 0)
     mean, error, freedom = (part[good] for part in means)

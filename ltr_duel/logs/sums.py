@@ -162,8 +162,8 @@ class Course(NamedTuple):
 def pair_sums(engine: Any, outcomes: Any, by: Grouping, step: float = 0.0) -> tuple[PairSums, Course, Course]:
     """Return the sums of outcomes, and how they develop in periods of ``step`` seconds (0: one period).
 
-    Two developments are returned: of all outcomes, and of each user's first outcome (if clusters are not users, also of
-    all outcomes). For a ratio, outcomes have a column ``weight``, whose sum is the size of a cluster.
+    Two developments are returned: of all outcomes, and of each user's first outcome (of all outcomes if clusters are
+    not users). For a ratio, outcomes have a column ``weight``, whose sum is the size of a cluster.
     """
     ratio, clusters = "weight" in outcomes.columns, None
     period = f"CAST(floor(time / {step!r}) AS BIGINT)" if step else "CAST(0 AS BIGINT)"

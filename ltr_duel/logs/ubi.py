@@ -2,8 +2,8 @@
 
 A query is an exposure. Records with the same ``query_id`` are merged; each field takes its first value. The shown list
 is ``query_response_hit_ids``. If this field is missing, the list consists of the objects of the query's events with the
-action ``impression``, in the order of their positions. Positions (ordinals) count from 0, or from the smallest position
-that an application has in its events ``impression``.
+action ``impression``, in the order of their positions. Positions (ordinals) count from 0 or, if an application has
+events ``impression``, from the smallest position in them.
 
 The field ``query_attributes`` has the interleaved rankers, either as ``page`` (a page token) or as ``rankers`` and
 ``owners``, and other columns of a log. Without owners, the field ``search_config`` of an event is its item's ranker.

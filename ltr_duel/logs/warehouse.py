@@ -1,8 +1,8 @@
 """Read a log in a database, through Ibis. The database is only read. The extra ``warehouse`` installs Ibis.
 
 The queries are those for DuckDB. The library sqlglot translates them to the SQL of the database, so joins and sums are
-computed there. Some expressions differ too much between databases, and are written with Ibis here: lists as rows,
-lengths of lists, names of owners.
+computed there. Lists as rows, lengths of lists, and names of owners differ too much between databases. They are written
+with Ibis here.
 """
 
 from __future__ import annotations

@@ -184,8 +184,8 @@ def figure(
 ) -> Callable[[Callable[[], Parts]], Figure]:
     """Turn a function into a figure. The function returns the studies or measurements, and its name is the figure's.
 
-    The docstring of the function has these paragraphs: the title; ``The paper: ...``, which is what the paper says
-    about the figure; ``Setting: ...``, as the paper prints it; and ``Note: ...`` for each difference from the paper.
+    The docstring of the function begins with the title. The paragraph ``The paper: ...`` is what the paper says about
+    the figure, and ``Setting: ...`` is the setting that it prints. Each ``Note: ...`` is a difference from the paper.
 
     Parameters
     ----------

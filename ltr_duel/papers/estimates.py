@@ -1,9 +1,9 @@
-"""Compute the numbers that are compared with a paper's statements, each with a 95 % interval, from a figure's table.
+"""From the table of a figure, compute the numbers that test a paper's statements, each with a 95 % interval.
 
 The intervals are bootstrap intervals with 2,000 resamples. A resample draws what a new experiment would draw again: the
-repetitions of each problem or, if the problems are random (matrices of a family, subsets of rankers), whole problems.
-With few of them, intervals are made wider (`bootstrap_interval`). Runs of all policies with the same problem and
-repetition are drawn together, because they share their random numbers.
+repetitions of each problem. If the problems are random, such as subsets of rankers, it draws whole problems. Intervals
+from few draws are made wider (`bootstrap_interval`). Runs of all policies with the same random numbers are drawn
+together.
 
 If a paper does not tell which random subset it used, ``subsets=True`` computes the number for each of our subsets. The
 interval is then the range of these numbers.
@@ -42,7 +42,7 @@ class Estimate(NamedTuple):
 
 
 class Panels(TypedDict, total=False):
-    """When a paper's statement is true, and which rows of the table it is about."""
+    """Options of a number: the range in which a paper's statement is true, the rows of the table, and so on."""
 
     low: float  # the statement is true if the number is at least this; by default, there is no limit
     high: float  # the statement is true if the number is at most this; by default, there is no limit
@@ -94,7 +94,7 @@ def spread(dividend: Selection, divisor: Selection, *, column: str = col.REGRET,
 def rank(
     policy: str, among: Sequence[str], *, most: bool = False, column: str = col.REGRET, **panels: Unpack[Panels]
 ) -> Check:
-    """Count the policies in ``among`` that have less regret than a policy (with ``most``, more regret), and add 1."""
+    """Return the rank of a policy in ``among``: rank 1 has the least regret or, with ``most``, the most regret."""
 
     def sides(rows: pd.DataFrame) -> list[pd.DataFrame]:
         return [_ends(select(rows, name), column) for name in (policy, *among)]
@@ -120,7 +120,7 @@ def slope(policy: str, *, along: str = col.RANKERS, column: str = col.REGRET, **
 
 
 def steepest(policy: str, *, along: str, column: str = col.REGRET, **panels: Unpack[Panels]) -> Check:
-    """Find between which two neighbouring values of the column ``along`` the logarithm of regret rises most steeply."""
+    """Return the two neighbouring values of the column ``along`` between which log regret rises most steeply."""
 
     def ends(mean: FloatMatrix, axes: list[FloatVector]) -> FloatMatrix:
         x = np.concatenate(axes)
@@ -148,10 +148,11 @@ def late_share(policy: str, *, column: str = col.REGRET, **panels: Unpack[Panels
 
 
 def time_ratio(dividend: str, divisor: str, *, levels: Sequence[float], **panels: Unpack[Panels]) -> Check:
-    """Divide how many steps two policies need until given shares of their runs (``levels``) name the winner.
+    """Divide the steps that one policy needs to name the winner by the steps that another policy needs.
 
-    The result is the geometric mean over the levels. If a policy does not reach a level, its last step counts; a level
-    that neither policy reaches is left out. With several horizons, only the recommendation at the end of each counts.
+    For each of ``levels``, the steps are counted until this share of runs names the winner, or until the end. The
+    result is the geometric mean of the ratios. A level that neither policy reaches is left out. If a policy has several
+    horizons, only the last recommendation of each counts.
     """
 
     def sides(rows: pd.DataFrame) -> list[pd.DataFrame]:
@@ -186,7 +187,7 @@ def cell(column: str = "value", *, take: str = "", **panels: Unpack[Panels]) -> 
 
 
 def select(frame: pd.DataFrame, wanted: Selection) -> pd.DataFrame:
-    """Return the selected rows. If a policy without parameters does not occur, its rows with parameters are taken."""
+    """Return the selected rows. If no policy is called ``rucb``, for example, then ``rucb:alpha=1`` is taken."""
     for column, value in ({col.POLICY: wanted} if isinstance(wanted, str) else wanted).items():
         if column not in frame:
             raise Missing(f"there is no column '{column}'")

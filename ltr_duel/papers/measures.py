@@ -57,12 +57,12 @@ def arxiv_properties(*, entry: Mapping[str, Any], jobs: int) -> pd.DataFrame:
 def subset_shares(*, entry: Mapping[str, Any], jobs: int, subsets: int, seed: int = 0) -> pd.DataFrame:
     """Return how many sets of each size have a Condorcet winner, and how many a total order (RUCB, section 8.1).
 
-    A published matrix is an estimate. ``low`` and ``high`` tell which shares are possible for the true matrix. A win is
-    sure if it is beyond noise; with 95 % confidence, all sure wins are right. For ``high``, a set has no winner only if
-    each of its rankers surely loses to another, and it has no total order only if sure wins form a cycle. ``low`` is 0
-    for total orders; for winners, it is the 2.5 % quantile over matrices drawn around the published one.
+    A published matrix is an estimate. ``low`` and ``high`` tell which shares are possible for the true matrix. ``high``
+    trusts only sure wins, which are beyond noise. A set then lacks a winner only if each ranker surely loses to
+    another, and it lacks a total order only if sure wins form a cycle. For total orders, ``low`` is 0. For winners,
+    ``low`` is the 2.5 % quantile over matrices drawn around the published one.
 
-    ``subsets`` is the number of sampled sets of each size. If there are no more sets, all are used.
+    ``subsets`` is the number of sampled sets of each size. If there are not more sets than this, all are used.
     """
     matrix = _published(entry)
     sizes = range(1, len(matrix) + 1)
@@ -123,8 +123,8 @@ def subset_gammas(
     ``printed`` has the gamma that the paper prints for one subset of each size. ``percentile`` is the share of our
     subsets with at most this gamma; ``low`` and ``high`` are the least and the greatest gamma of our subsets.
 
-    The item "p of strong transitivity" is a p-value: the share of strongly transitive matrices with the same noise
-    whose subsets have as large a gamma. Compared are the 5 % quantiles of gamma as defined in Beat the Mean.
+    The item "p of strong transitivity" is a p-value: the share of simulated, strongly transitive matrices with gamma at
+    least as large. Gamma is here the 5 % quantile over subsets, as defined in Beat the Mean.
     """
     matrix = _published(entry)
     rows: list[tuple[Any, ...]] = [
@@ -171,7 +171,7 @@ def distortion(
 
     ``low`` and ``high`` are the ends of a 95 % interval by Student's t. It covers the choice of queries: queries are
     resampled, and everything is measured again. ``clear`` counts only rankers that are ahead by more than two standard
-    errors of fair coins.
+    errors.
 
     ``without`` is the position, from 0, of a feature to leave out. ``sampled`` are further parameters of
     `ltr_duel.simulation.measure_distortion`.

@@ -1,9 +1,9 @@
 """The table of a paper: what it prints, what we measure, and whether the two agree.
 
 Each statement has a range of numbers for which it is true. Our number agrees if its whole interval lies in this range,
-differs if its whole interval lies outside, and is open otherwise. A row has the worst verdict of its numbers. It is
-open, and the column ``why`` gives the reason, if a statement about a corpus was tested on other data, if the runs are
-shorter than in the paper or fewer than 20, or if the paper does not tell enough.
+differs if its whole interval lies outside, and is open otherwise. A row has the worst verdict of its numbers. Some rows
+are always open, and the column ``why`` gives the reason: a statement about a corpus was tested on other data, the runs
+are shorter than in the paper or fewer than 20, or the paper does not tell enough.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def row(
     undecided : str
         What the paper does not tell, if this prevents a decision.
     anywhere : bool
-        Whether any corpus decides the statement, because it is about policies. By default, only the paper's own does.
+        Whether any corpus can decide the statement. By default, only the paper's own corpus decides it.
     also : sequence of str
         Names of other figures whose tables the checks need.
     """

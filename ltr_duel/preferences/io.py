@@ -32,8 +32,8 @@ def save_preferences(matrix: PreferenceMatrix, path: str | Path) -> Path:
     """Write a matrix to a Parquet or CSV file.
 
     A ``.parquet`` file stores the whole matrix. It has one row for each pair, with the columns first, second, p,
-    standard_error and comparisons. If the matrix has exact counts, the columns of its tally follow, and the columns
-    wins, losses and ties if each outcome was one of these. A ``.csv`` file stores only p and the names.
+    standard_error and comparisons. If the matrix has exact counts, further columns have its tally. If each outcome was
+    a win, a loss or a tie, there are also columns wins, losses and ties. A ``.csv`` file stores only p and the names.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def save_preferences(matrix: PreferenceMatrix, path: str | Path) -> Path:
     Raises
     ------
     InputError
-        If the name ends otherwise, or if the file cannot be written.
+        If the file has another suffix, or cannot be written.
 
     Warns
     -----

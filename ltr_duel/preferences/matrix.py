@@ -29,7 +29,7 @@ class PreferenceMatrix:
     names : tuple of str
         The names of the rankers, which must be different; by default "0", "1", ...
     standard_error : ndarray of float64, shape (K, K), optional
-        The standard errors of ``p``. Zero means that an entry is exact, infinite that a pair was never compared.
+        The standard errors of ``p``. Zero means that an entry is exact; infinity means that a pair was never compared.
     comparisons : ndarray of int64, shape (K, K), optional
         The number of comparisons of each pair; zero, the default, for a matrix that is known exactly.
     provenance : dict

@@ -2,9 +2,9 @@
 
 In the model of Bradley and Terry (Biometrika 1952), ranker i beats ranker j with probability 1 / (1 + exp(s_j - s_i)),
 where s_i and s_j are their strengths. The strengths are fitted by logistic regression without a penalty. Each pair is
-weighted by its number of comparisons. If there were ties or fractional outcomes, this is the number of comparisons
-without ties that would have the same standard error (`effective_counts`). The standard errors of the strengths cover
-the randomness of the comparisons, and assume that the model holds.
+weighted by its number of comparisons. If there were ties or fractional outcomes, the weight is the number of
+comparisons without ties that would give the same standard error (`effective_counts`). The standard errors of the
+strengths cover the randomness of the comparisons, and assume that the model holds.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ def ratings(matrix: PreferenceMatrix, confidence: float = 0.95) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns: ``ranker``; ``strength``, in natural logarithms of odds, with mean 0; ``standard_error``; ``low`` and
-        ``high``, the ends of the interval; ``borda``, the mean probability of beating another ranker; ``copeland``, the
-        number of beaten rankers. The errors and intervals of an exactly known matrix are NaN.
+        ``strength`` is in natural logarithms of odds, with mean 0. It has a ``standard_error``, and an interval from
+        ``low`` to ``high``; these are NaN if the matrix is known exactly. ``borda`` is the mean probability of beating
+        another ranker, and ``copeland`` is the number of beaten rankers.
 
     Raises
     ------
     InputError
-        If no finite strengths fit, because some rankers have won all their comparisons with the others, or none, or
+        If no finite strengths fit. This happens if some rankers won all or lost all comparisons with the others, or
         were never compared with them.
 
     Examples

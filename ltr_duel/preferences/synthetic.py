@@ -40,9 +40,9 @@ def _from_rule(size: int, rule: Callable[[IntMatrix, IntMatrix], ArrayLike], **s
 def from_utilities(utilities: ArrayLike, link: Link = "logistic", **settings: Any) -> PreferenceMatrix:
     """Return the matrix of rankers with the given utilities. A ranker with a higher utility wins more often.
 
-    link: the probability that utility u beats utility v. It is ``(1 + u - v) / 2`` (linear), ``1 / (1 + exp(v - u))``
-        (logistic; Bradley and Terry), or the probability that a sample of N(u, 1) exceeds a sample of N(v, 1) (normal;
-        Thurstone, case V).
+    link: the probability that utility u beats utility v. "linear" is ``(1 + u - v) / 2``, and "logistic" (Bradley and
+        Terry) is ``1 / (1 + exp(v - u))``. "normal" (Thurstone, case V) draws from N(u, 1) and N(v, 1), and the higher
+        number wins.
     settings: further entries of the provenance.
     """
     errors.require_one_of("link", link, _LINKS)

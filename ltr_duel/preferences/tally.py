@@ -84,8 +84,8 @@ def errors_of(tally: Tally, lists_of_a_unit: int, stratified_queries: int) -> Fl
     -----
     If queries are drawn, this is the standard error of a mean. If they are visited in turn, complete passes over all
     queries have no error from the choice of queries, and the last pass is a sample without replacement. The variance of
-    the sum of the unit means is then ``u w / 2 + r (1 - r / Q) b`` with u units, Q queries, r queries in the last pass,
-    and the variances w within and b between queries (Cochran, Sampling Techniques, 3rd ed., section 10.4).
+    the sum of the unit means is then ``u w / 2 + r (1 - r / Q) b``. Here u units were compared, with Q queries, r of
+    them in the last pass; w and b are variances within and between queries (Cochran, Sampling Techniques, 10.4).
     """
     upper = np.triu_indices(len(tally.lists), 1)
     units = tally.lists[upper] / lists_of_a_unit

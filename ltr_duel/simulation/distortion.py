@@ -2,9 +2,9 @@
 
 If many rankers share one short list, some of them contribute no document. A ranker may therefore beat a rival in a
 large set, although it loses to this rival if the two are compared alone. To measure this, random sets of rankers are
-drawn that have a true winner: a ranker that beats each other ranker of the set in comparisons of two. Each set is then
-multileaved many times. The distortion is the share of the other rankers that beat the true winner in these lists.
-Without distortion it would be zero after enough lists, apart from noise between rankers of nearly the same quality.
+drawn. Each set has a true winner, which beats each other ranker of the set if only two rankers are compared. Each set
+is then multileaved many times. The distortion is the share of the other rankers that beat the true winner in these
+lists. Without distortion, this share would be close to zero after enough lists.
 
 Brost, Seldin, Cox, Lioma. Multi-Dueling Bandits and Their Application to Online Ranker Evaluation. CIKM 2016
 (arXiv 1608.06253), Section 4.2.6 and Table 3.
@@ -56,8 +56,8 @@ def measure_distortion(
 ) -> pd.DataFrame:
     """Multileave random sets of rankers that have a true winner, and count the rankers that beat this winner.
 
-    The true winner of a set is its Condorcet winner by a preference matrix, which is estimated first, by probabilistic
-    interleave with the same click model and queries. All methods compare the same sets.
+    First, probabilistic interleave estimates a preference matrix with the same click model and queries. The true winner
+    of a set is its Condorcet winner in this matrix. All methods compare the same sets.
 
     Parameters
     ----------
@@ -85,10 +85,10 @@ def measure_distortion(
     Returns
     -------
     DataFrame
-        One row for each method, click model, size and repetition. Columns: ``method``, ``clicks``, ``rankers`` (the
-        size), ``repetition`` and ``winner``; ``percent``, the percentage of the other rankers that beat the winner more
-        often than they lost to it; and ``percent_clear``, the percentage that did so by more than two standard errors
-        of fair coins. If no set of this size has a winner, ``winner`` is empty and the percentages are NaN.
+        Columns: ``method``, ``clicks``, ``rankers`` (the size), ``repetition``, ``winner``, ``percent``,
+        ``percent_clear``. ``percent`` is the percentage of the other rankers that beat the winner more often than they
+        lost to it. ``percent_clear`` counts only the rankers that are ahead by more than two standard errors. If no set
+        of this size has a winner, ``winner`` is empty and the percentages are NaN.
 
     Raises
     ------
@@ -150,8 +150,8 @@ def measure_distortion(
 def distortion_table(frame: pd.DataFrame) -> pd.DataFrame:
     """Average a table of `measure_distortion` over the repetitions; return a row for each method, click model and size.
 
-    Further columns: ``percent`` and ``percent_clear``, the means; ``standard_error``, the standard error of the mean of
-    ``percent``; and ``repetitions``, the number of repetitions that have a winner.
+    ``percent`` and ``percent_clear`` are means, and ``standard_error`` is the standard error of ``percent``.
+    ``repetitions`` is the number of repetitions that have a winner.
     """
     cells = frame.groupby(KEYS, sort=False)
     repetitions = cells["percent"].count()

@@ -48,9 +48,9 @@ def identify(
     Returns
     -------
     DataFrame
-        One row for each run. Columns: policy and repetition; stopped_at, the number of comparisons until the policy
-        stopped, or infinity; recommended, the arm that it names; and wrong, which is 1 if the policy stopped with an
-        arm that is not the Condorcet winner, else 0.
+        One row for each run. ``stopped_at`` is the number of comparisons until the policy stopped; it is infinite if
+        the policy did not stop. ``recommended`` is the arm that it names. ``wrong`` is 1 if it stopped and this arm is
+        not the Condorcet winner, and 0 otherwise.
 
     Raises
     ------
@@ -93,8 +93,8 @@ def identification_table(runs: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns: policy; runs, their number; stopped, the share of runs that stopped; q25, median and q75, quartiles of
-        the stopping times (infinite if a run did not stop); wrong, the share of runs that stopped with a wrong answer.
+        ``runs`` is the number of runs, and ``stopped`` is the share of runs that stopped. ``q25``, ``median`` and
+        ``q75`` are quartiles of the stopping times. ``wrong`` is the share of runs that stopped with a wrong answer.
 
     Examples
     --------

@@ -60,7 +60,7 @@ class OracleSource(Protocol):
         """Return the oracle of one run: a NamedTuple for the compiled code, with scratch memory of its own."""
 
     def enter(self, stage: int, opened: Any) -> IntVector:
-        """Change an opened oracle for the steps after ``changes[stage - 1]``; return the ranks of the arms in them."""
+        """Change an opened oracle for the steps after ``changes[stage - 1]``; return the new ranks of the arms."""
         raise InputError("an oracle with changes must define `enter`")
 
 
@@ -72,9 +72,9 @@ class FromMatrix(OracleSource):
     matrix : PreferenceMatrix
     sets : {"", "independent_coins"}
         What happens if a policy compares a set of arms. By default, such policies are refused, because a matrix does
-        not say how the outcomes of the pairs of one list depend on each other. With ``"independent_coins"``, each of
-        the m (m - 1) / 2 pairs of m arms is decided by a coin of its own, which gives a policy more information than
-        one list. Policies that compare pairs are not affected.
+        not say how the outcomes of the pairs of one list depend on each other. With ``"independent_coins"``, each pair
+        of the set is decided by a coin of its own. A policy then learns more from a set than from one list. Policies
+        that compare pairs are not affected.
 
     Raises
     ------

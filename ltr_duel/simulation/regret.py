@@ -39,7 +39,7 @@ def loss_per_arm(matrix: PreferenceMatrix, loss: str, values: FloatVector | None
     """Return the loss of one impression of each arm, shape (K,); NaN if the winner or ``values`` are missing.
 
     - average: the gap to the Condorcet winner, p[winner, j] - 1/2 for arm j (Yue and Joachims, ICML 2011, eq. 1).
-    - copeland, borda: the highest share of beaten rivals, or the highest Borda score, minus that of the arm.
+    - copeland: the highest share of beaten rivals, minus the share of the arm; borda: likewise with Borda scores.
     - utility, ndcg: the highest of ``values``, minus the value of the arm (Ailon et al., ICML 2014; Brost et al., CIKM
       2016, eq. 4).
     """
@@ -66,7 +66,7 @@ def arm_ranks(matrix: PreferenceMatrix) -> IntVector:
 
 
 def cumulative_regret(exposure: FloatMatrix, loss: FloatVector) -> FloatVector:
-    """Return the regret up to each checkpoint. Arms are added in their order, so that all machines give the same bits.
+    """Return the regret up to each checkpoint. Arms are added one after the other: all machines give the same bits.
 
     exposure: the counts of each arm up to each checkpoint, see `Definition`; shape (..., K).
     loss: the loss of each arm, see `loss_per_arm`; shape (K,).

@@ -160,8 +160,8 @@ class Results:
     def final(self) -> pd.DataFrame:
         """Return, for each policy, the mean regret at the horizon and the share of runs that name the winner.
 
-        Columns: policy; regret_average and regret_copeland, means over the runs; accuracy, the share of runs that
-        recommend the Condorcet winner; and steps_to_winner, the median number of steps after which a run recommends
+        ``regret_average`` and ``regret_copeland`` are means over the runs. ``accuracy`` is the share of runs that
+        recommend the Condorcet winner. ``steps_to_winner`` is the median number of steps after which a run recommends
         only the winner. It is infinite if at least half of the runs end with another recommendation.
         """
         winner = self.matrix.condorcet_winner
@@ -176,9 +176,9 @@ class Results:
         """Return, for each policy, statistics of a column at the horizon, and tests against the best policy.
 
         The best policy is the one with the lowest mean. By default, ``column`` is the average regret, or the Copeland
-        regret if there is no Condorcet winner. The first columns describe the runs of a policy: policy; runs, their
-        number; mean; sd; se, the standard error of the mean; q10, q25, median, q75, q90. The next five columns compare
-        the policy with the best one, repetition by repetition. They are NaN for the best policy.
+        regret if there is no Condorcet winner. The first columns describe the runs of a policy: policy, runs (their
+        number), mean, sd, se (the standard error of the mean), q10, q25, median, q75 and q90. The next five columns
+        compare the policy with the best one, repetition by repetition. They are NaN for the best policy.
 
         - difference: the mean difference from the best policy.
         - p_wilcoxon, p_t: two-sided p-values of paired tests, corrected by Holm's method for all pairs of policies.
@@ -201,9 +201,9 @@ class Results:
     def reference_errors(self) -> FloatVector:
         """Return how uncertain each policy's mean average regret is because the matrix was estimated.
 
-        The result is a standard error for each policy, given the impressions of the arms. It assumes that the winner is
-        the true one. If the pairs were compared on common lists or queries, their errors may be correlated, and the
-        result is an upper bound. It is zero for an exact matrix, and NaN if there is no Condorcet winner.
+        The result is a standard error for each policy. It assumes that the winner is the true one, and takes the
+        impressions of the arms as given. If the pairs were compared on common lists or queries, the result is an upper
+        bound. It is zero for an exact matrix, and NaN if there is no Condorcet winner.
         """
         if (winner := self.matrix.condorcet_winner) is None:
             return np.full(len(self.policies), np.nan)

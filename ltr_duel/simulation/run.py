@@ -47,8 +47,8 @@ def simulate(
     policies : str, Policy, or sequence of them
         Policies, for example ``["rucb", "mdb:alpha=0.5,beta=1.5"]``.
     horizon : int
-        The number of steps of a run, up to 10^15. Long runs are possible because steps are skipped in which a policy
-        says that nothing can change.
+        The number of steps of a run, up to 10^15. Long runs are possible, because the program skips steps in which the
+        policy cannot change its choice.
     repetitions : int
         The number of runs of each policy, up to 10^6.
     seed : int
@@ -130,7 +130,7 @@ def _compile(tasks: list[_Task], oracle: OracleSource, ranks: IntVector, jobs: i
 def _problem(
     source: PreferenceMatrix | OracleSource, preferences: PreferenceMatrix | None
 ) -> tuple[OracleSource, PreferenceMatrix, str]:
-    """Return the oracle, the matrix that defines regret, and its digest, which is "" for the matrix of the oracle."""
+    """Return the oracle, the matrix that defines regret, and its digest (empty if it is the oracle's own matrix)."""
     if not isinstance(source, PreferenceMatrix | OracleSource):
         raise InputError(
             f"the source of outcomes must be a PreferenceMatrix or an oracle, not {errors.shown(source)};"

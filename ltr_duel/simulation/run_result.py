@@ -96,7 +96,7 @@ class RunResult:
     decisions : int
         The number of steps in which the policy made a choice. The other steps were skipped.
     best, worst : ndarray of int64, shape (C, K)
-        In how many steps the arm was the best (the worst) of the compared arms, for weak (strong) regret.
+        In how many steps the arm was the best or the worst of the compared arms; needed for weak and strong regret.
     outcomes : ndarray of int64, shape (C,)
         The number of outcomes that the policy received, one for each pair of different arms in a comparison.
 

@@ -41,7 +41,7 @@ class FromSchedule(OracleSource):
     Notes
     -----
     `simulate` measures regret by one matrix for all steps. Pass this matrix as ``preferences``, for example the result
-    of `average`. `dynamic_regret` measures it by the matrix of each step. Policies that compare sets are refused.
+    of `average`. `dynamic_regret` uses the matrix of each step. Policies that compare sets are refused.
 
     Examples
     --------
@@ -91,7 +91,7 @@ class FromSchedule(OracleSource):
 
 
 def dynamic_regret(results: Results, schedule: FromSchedule, regret: str = "average") -> pd.DataFrame:
-    """Return the regret against the winner of each step, and the regret against the best arm on average.
+    """Return two regrets: against the winner of each step, and against the arm that is best on average.
 
     Parameters
     ----------
@@ -104,11 +104,10 @@ def dynamic_regret(results: Results, schedule: FromSchedule, regret: str = "aver
     Returns
     -------
     DataFrame
-        One row for each policy, repetition and checkpoint. Columns: policy, repetition and t, the step;
-        regret_dynamic, the sum over the steps so far of the loss by the matrix of the step; and regret_static, the sum
-        of the gaps to the arm that wins `FromSchedule.average`. A step adds a negative gap if the policy plays an arm
-        that is better in this step. A regret is NaN if it needs a winner that a matrix does not have; regret_static is
-        also NaN for "copeland" and "borda".
+        One row for each policy, repetition and checkpoint t. ``regret_dynamic`` adds up the loss of each step so far,
+        by the matrix of this step. ``regret_static`` adds up gaps to the winner of `FromSchedule.average`; a gap is
+        negative if the policy plays an arm that is better in this step. A regret is NaN if it needs a winner but a
+        matrix has none. ``regret_static`` is also NaN for "copeland" and "borda".
 
     Raises
     ------

@@ -143,10 +143,10 @@ def draw_pairs(quality: FloatVector, count: int, least_gap: float, seed: int) ->
 def sensitivity_table(frame: pd.DataFrame, accuracy: float = 0.95) -> pd.DataFrame:
     """Return how many impressions each method needs, from a table of `measure_sensitivity`.
 
-    A pair is sure from the number of impressions from which its accuracy stays at or above ``accuracy``. Columns:
-    ``method``; ``impressions``, the median of these numbers, or NaN unless more than half of the pairs become sure;
-    ``pairs_sure``, the share of pairs that become sure; ``accuracy``, the mean accuracy of the pairs after all
-    impressions; and ``standard_error``, the error of this mean.
+    A pair becomes sure when its accuracy reaches ``accuracy`` and stays there. ``impressions`` is the median number of
+    impressions until pairs become sure; it is NaN unless more than half of them do. ``pairs_sure`` is the share of
+    pairs that become sure. ``accuracy`` is the mean accuracy of the pairs after all impressions, and ``standard_error``
+    is the error of this mean.
     """
     rows = []
     for method, part in frame.groupby("method", sort=False):

@@ -75,7 +75,7 @@ class SimulatedUsers(OracleSource):
     slates : str or Method
         The method that compares sets of rankers.
     ties : {"coin", "half"}
-        Whether a tied pair of a set is decided by a coin, or counts as half a win for both, which is less noisy.
+        What happens if a pair of a set is tied: a coin decides, or both get half a win, which is less noisy.
     top : int
         The number of documents that a list shows.
 

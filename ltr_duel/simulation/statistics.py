@@ -1,7 +1,7 @@
 """Statistics of simulated runs: means with a spread, identification times, and tests between two policies.
 
-The tests are paired: they compare two policies within each repetition. They have to be, because all policies of a
-repetition have the same random streams for coins, users and queries, so their results may depend on each other.
+The tests are paired: they compare two policies within each repetition. Unpaired tests would be wrong, because all
+policies of a repetition share the random numbers for coins, users and queries.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SPREADS = {
 
 
 def final_rows(frame: pd.DataFrame, groups: Sequence[str] = ()) -> pd.DataFrame:
-    """Return the rows at the horizon: those of the last step that occurs in the table.
+    """Return the rows at the horizon: the rows of the last step that occurs in the table.
 
     Parameters
     ----------
@@ -53,10 +53,10 @@ def final_rows(frame: pd.DataFrame, groups: Sequence[str] = ()) -> pd.DataFrame:
 def comparable_rows(frame: pd.DataFrame, groups: Sequence[str] = ()) -> pd.DataFrame:
     """Return the rows of a table that can be drawn as a curve over the steps, with a new column ``separate``.
 
-    For two kinds of policies, only the last row of each run is kept, and ``separate`` is true. The first kind uses its
-    horizon, so its regret halfway says nothing about a shorter horizon. The second kind was run with several horizons
-    within a combination of ``groups``, so a mean at one step would mix runs of different lengths. Without a column
-    horizon, the last step of a policy counts as its horizon.
+    If a policy uses its horizon, only the last row of each run is kept, because regret halfway says nothing about a
+    shorter horizon. If a policy has several horizons in one combination of ``groups``, also only the last rows are
+    kept, because a mean at one step would mix runs of different lengths. In these rows, ``separate`` is true. Without a
+    column horizon, the last step of a policy counts as its horizon.
     """
     lines = frame.groupby([*groups, columns.POLICY], sort=False)
     knowing = {
@@ -106,7 +106,7 @@ def averaged(frame: pd.DataFrame, keys: Sequence[str], column: str, spread: str 
     Returns
     -------
     DataFrame
-        Columns: the keys; runs, their number; mean; sd, which is 0 for a single run; low and high.
+        Columns: the keys, runs (their number), mean, sd (0 for a single run), low and high.
 
     Raises
     ------

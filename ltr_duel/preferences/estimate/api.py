@@ -70,7 +70,7 @@ def estimate_preferences(
         With ``target_error``: the largest number of comparisons of a pair.
     variance_reduction : {"auto", "none"}
         By default, the same error is reached with fewer lists, by up to four methods: means over all users, mirrored
-        lists, control variates, and queries in turn. The provenance of the matrix names those that were used.
+        lists, control variates, and queries in turn. The provenance of the matrix names the methods that were used.
 
     Returns
     -------

@@ -1,12 +1,12 @@
 """Control variates: reduce the variance of outcomes by subtracting what the query alone predicts.
 
-The gain of a ranker for a query is the sum of Pr(click | grade) / rank over its first ``top`` documents. An outcome is
-correlated with the difference between the gains of the two rankers, whose mean over all queries is known exactly. So
+The gain of a ranker for a query is the sum of Pr(click | grade) / rank over its first ``top`` documents. The difference
+between the gains of two rankers is correlated with the outcome, and its mean over all queries is known. So
 
     outcome - slope x (difference of the gains for this query - its mean over all queries)
 
-has the same mean as the outcome, for any slope, and a smaller variance. The slope is fitted beforehand to rankers that
-order documents at random, with a separate random stream, so it does not depend on the comparisons that it corrects.
+has the same mean as the outcome, for any slope, and a smaller variance. The slope is fitted to other rankers, which
+order documents at random. It therefore does not depend on the comparisons that it corrects.
 
 References
 ----------

@@ -1,8 +1,8 @@
 """Make the comparisons on all threads, and add up their counts.
 
 The comparisons of a pair are made in blocks of 4,000. Each block has a random stream of its own, whose key contains the
-names of the two rankers and the number of the block. For this reason, the comparisons of a pair depend neither on the
-other rankers nor on the number of threads. For the threads, the work is cut into pieces of many pairs or many blocks.
+names of the two rankers and the number of the block. For this reason, the comparisons of a pair do not depend on the
+other rankers or on the number of threads. For the threads, the work is cut into pieces of many pairs or many blocks.
 Sets of rankers are compared in blocks of 100 multileaved lists, which have random streams of their own, too.
 """
 
@@ -85,7 +85,7 @@ class PairCounter:
 
 
 def queries_of(block: int, settings: Settings) -> IntVector:
-    """Return the query of each unit of a block, if queries are visited in turn; else an empty array.
+    """Return the query of each unit of a block; the result is empty if queries are drawn at random.
 
     All pairs visit the queries in the same order. Each pass over the queries has a new random order.
     """

@@ -21,8 +21,8 @@ REDRAWN_RULE = "redraw_at_inference"  # the tie rule that orders ties anew befor
 class Settings:
     """Everything that determines a simulated comparison.
 
-    reduced: whether the variance of outcomes is reduced. If so, control variates are used, and also means over users
-        and mirrored lists (see `integrated` and `antithetic`) if the method can do so.
+    reduced: whether the variance of outcomes is reduced, by control variates and, if the method can do so, by means
+        over users and mirrored lists (see `integrated` and `antithetic`).
     stratified: whether queries are visited in turn, with two evaluations each. Requires ``reduced``.
     size: the number of rankers in a set; 0 if pairs are compared.
     """
@@ -88,7 +88,7 @@ def make_settings(
 
     ``comparisons`` is the planned number of comparisons of a pair. Queries are visited in turn only if this number is
     at least twice the number of queries, because otherwise some queries are never seen, and errors are larger. The
-    variance is not reduced for sets, nor if ties are reordered before clicks are credited.
+    variance is not reduced for sets, and not if ties are reordered before clicks are credited.
     """
     require_rankings(rankings)
     model = click_model(clicks, rankings.grades)

@@ -6,9 +6,9 @@ branches and adds up outcomes. To limit the time, a branch with fewer than one u
 single users on such branches are simulated to the end, and each represents a sixteenth of all users (systematic
 sampling: Cochran, Sampling Techniques, 3rd ed., chapter 8). The mean stays unbiased.
 
-Some methods need no tree, because clicks do not change which ranker probably contributed a document, and because the
-outcome depends only on the balance: the clicks that the first ranker owns minus those of the second. The probability of
-each balance is then computed rank by rank, and the mean is exact.
+Some methods need no tree. Their outcome depends only on the balance: the clicks that the first ranker owns, minus the
+clicks that the second owns. Clicks do not change which ranker probably contributed a document. The probability of each
+balance is then computed rank by rank, and the mean is exact.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class ByCredit(NamedTuple):
 
 
 class BySign(NamedTuple):
-    """The outcome is +1 if the first ranker more probably owns more of the clicks, and -1 if the second does."""
+    """The outcome is +1 if the first ranker is more likely to own most clicks, and -1 if the second ranker is."""
 
     owned: FloatMatrix  # (top + 1, top + 1) owned[n, m] = Pr(the first ranker owns m of the first n clicks)
 
@@ -96,7 +96,7 @@ def mean_over_users(comparison: Comparison, tree: Tree, shown: PairList, rng: np
 
 @dispatched
 def mean_outcome(credit: Any, comparison: Comparison, tree: Tree, shown: PairList, rng: np.random.Generator) -> float:
-    """Return the mean outcome, given the probabilities of the users' actions; the credit determines how."""
+    """Return the mean outcome, given the probabilities of the users' actions."""
     return walk_users(comparison, tree, shown, rng)
 
 

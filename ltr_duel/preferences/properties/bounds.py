@@ -33,8 +33,8 @@ def lower_bound(matrix: PreferenceMatrix) -> float | None:
     """Return the constant c of a lower bound on regret, ``c ln T``; None if there is no Condorcet winner.
 
     In the long run, every strongly consistent policy that compares two arms per step has at least this regret after T
-    steps, if a step costs the mean gap of its two arms. After few steps, a policy may have less. The constant is the
-    least regret with which each arm except the winner is compared with a rival until it certainly loses:
+    steps, if a step costs the mean gap of its two arms. After few steps, a policy may have less regret. A policy must
+    compare each arm with a rival until it certainly loses. The constant adds up the least regret of this:
 
     ``c = sum_{i != winner} min_{j: p_ij < 1/2} (gap_i + gap_j) / (2 d(p_ij, 1/2))``
 

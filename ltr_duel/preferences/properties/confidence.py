@@ -1,13 +1,13 @@
 """Confidence in the winners of an estimated matrix: the probability that they are the true winners.
 
 The probability of an entry is a posterior probability. Before any comparison, each value from 0 to 1 is equally likely.
-An estimate then counts as the number of wins and losses that would give its standard error (`effective_counts`), so the
-posterior is a Beta distribution. A ranker that won all of its few comparisons is therefore not certain to be better.
+From the standard error, the equivalent numbers of wins and losses are computed (`effective_counts`), so the posterior
+is a Beta distribution. A ranker that won all of its few comparisons is therefore not certain to be better.
 
-The probability of a Condorcet winner is the product over its pairs, as if pairs were compared independently. If pairs
-share lists or queries, their errors are positively correlated, and the product is too small (Slepian's inequality). The
-probabilities of Copeland and Borda winners are computed from random samples. The seed of the samples depends only on
-the matrix, so the same matrix always gives the same probabilities.
+The probability of a Condorcet winner is the product of the probabilities of its pairs. If pairs share lists or queries,
+the true probability is higher, because errors are then positively correlated (Slepian's inequality). The probabilities
+of Copeland and Borda winners are computed from random samples. The seed of the samples depends only on the matrix, so
+the same matrix always gives the same probabilities.
 """
 
 from __future__ import annotations
@@ -61,10 +61,10 @@ def condorcet_confidence(matrix: PreferenceMatrix) -> FloatVector:
 def conclusion_confidence(matrix: PreferenceMatrix) -> float:
     """Return the probability that the conclusion from a matrix is true.
 
-    If the matrix has a Condorcet winner, the conclusion is that this is the true one. If it has none, the conclusion is
-    that there is none, and the result is a lower bound of its probability. For each ranker, the probability that it
-    beats its strongest rival is multiplied by the number of rivals, because the strongest one is chosen from the same
-    data. The bound is one minus the sum of these products over all rankers.
+    If the matrix has a Condorcet winner, the conclusion is that this ranker is the true winner. If it has none, the
+    conclusion is that there is no winner, and the result is a lower bound of the probability. For each ranker, the
+    probability that it beats its strongest rival is multiplied by the number of rivals, because the strongest one is
+    chosen from the same data. The bound is one minus the sum of these products over all rankers.
     """
     winner = matrix.condorcet_winner
     if winner is not None:
@@ -77,8 +77,8 @@ def conclusion_confidence(matrix: PreferenceMatrix) -> float:
 def copeland_confidence(matrix: PreferenceMatrix, draws: int = 2000) -> dict[str, float]:
     """Return, for each ranker that may be a Copeland winner, the probability that it is.
 
-    The probability is the sum of two parts: the probability that the ranker is the Condorcet winner, and the share of
-    sampled matrices that have no Condorcet winner but have this ranker as a Copeland winner.
+    The probability is the sum of two parts. The first is the probability that the ranker is the Condorcet winner. The
+    second is the share of sampled matrices without a Condorcet winner in which the ranker is a Copeland winner.
     """
     size, sure = len(matrix), pair_confidence(matrix)
     i, j = np.triu_indices(size, 1)

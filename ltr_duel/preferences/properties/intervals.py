@@ -12,7 +12,7 @@ def effective_counts(p: FloatMatrix, error: FloatMatrix, counts: IntMatrix) -> F
     """Return how many tosses of a coin with probability p would have this standard error: ``p (1 - p) / error^2``.
 
     The result is zero for a pair that was never compared, and infinite if p is exact. If all comparisons of a pair had
-    the same outcome, it is their number.
+    the same outcome, the result is the number of comparisons.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         n = np.where(error > 0, p * (1 - p) / error**2, np.where(counts > 0, counts, np.inf))

@@ -5,14 +5,14 @@ intransitive an estimate would be if the true preferences were strongly transiti
 matrix that is closest to the estimate, and adds random noise with the standard errors of the estimate, many times. The
 results are called transitive worlds. A property of the estimate is then compared with its values in these worlds.
 
-The closest matrix follows part of the noise, so the worlds may be too transitive. To measure this bias, the same steps
-are repeated: some worlds get a closest matrix of their own, around which second worlds are drawn. If a property falls
-by s from the first worlds to the second worlds, the values of the first worlds are corrected by 2 s, because s itself
-is rather too small. Without this correction, the test would often reject preferences that are strongly transitive.
+The closest matrix is also fitted to the noise of the estimate, so the worlds may be too transitive. To measure this
+bias, the same steps are repeated for some worlds: second worlds are drawn around the matrix that is closest to a world.
+If a property falls by s from the first worlds to the second worlds, 2 s are added to its values in the first worlds (s
+is too little). Without a correction, the test would often reject strongly transitive preferences.
 
-A small p-value does not disprove that the rankers have an order: preferences that are transitive but not strongly
-transitive, for example with many nearly even pairs, can show any number of cycles. Only a circle of wins that are all
-larger than noise disproves an order (`wins_beyond_noise`).
+A small p-value does not prove that the rankers have no order. For example, an order with many nearly even pairs need
+not be strongly transitive, and an estimate of it may have many cycles. Only a circle of wins that are all larger than
+noise disproves an order (`wins_beyond_noise`).
 
 To find the closest matrix, rankers are sorted by Borda score. A matrix is strongly transitive in this order if the
 entries above the diagonal are at least 1/2, never decrease along a row, and never increase down a column. The closest
@@ -86,17 +86,17 @@ def transitive_null(
     worlds : int
         The number of transitive worlds, at least 19.
     statistics : mapping of str to (callable, {+1, -1, 0}), optional
-        The properties, by default the nine in `STATISTICS`. The callable returns a number for a matrix, or
-        None if there is no Condorcet winner, which counts as very intransitive. The sign is +1 if larger numbers are
-        less transitive, -1 if smaller numbers are, and 0 if the property says nothing about transitivity.
+        The properties, by default the nine in `STATISTICS`. The callable returns a number for a matrix, or None if
+        there is no Condorcet winner. None counts as very intransitive. The sign is +1 if larger numbers are less
+        transitive, -1 if smaller numbers are, and 0 if the property says nothing about transitivity.
 
     Returns
     -------
     DataFrame
-        One row for each property. Columns: ``property``; ``observed``, its value in the matrix; ``low``, ``median`` and
-        ``high``, the middle 95% of its values in the worlds, which are infinite where a world has no Condorcet winner;
-        and ``p_value``, the share of worlds that are at least as intransitive as the matrix. For a property with the
-        sign 0, the p-value is two-sided.
+        One row for each property. ``observed`` is the value in the matrix. ``low``, ``median`` and ``high`` describe
+        the middle 95% of the values in the worlds (infinite for a world without a Condorcet winner). ``p_value`` is the
+        share of worlds that are at least as intransitive as the matrix. For a property with the sign 0, the p-value is
+        two-sided.
 
     Raises
     ------
@@ -147,7 +147,7 @@ def redrawn(p: FloatMatrix, error: FloatMatrix, rng: np.random.Generator) -> Flo
 
 
 def wins_beyond_noise(matrix: PreferenceMatrix, confidence: float = 0.95) -> FloatMatrix:
-    """Return 1 where i beats j by more than noise explains, else 0. The confidence holds for all pairs together."""
+    """Return 1 where i beats j by more than noise explains, or 0. The confidence holds for all pairs together."""
     size = len(matrix)
     reach = scipy.special.ndtri(1 - (1 - confidence) / max(1, size * (size - 1)))
     return (matrix.p - 0.5 > reach * _noise(matrix)).astype(np.float64)

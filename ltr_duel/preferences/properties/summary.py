@@ -24,10 +24,10 @@ class Properties:
     """The properties of a matrix. Those that require a Condorcet winner are None if there is none.
 
     copeland_winners, borda_winners: see `PreferenceMatrix`.
-    copeland_confidence, borda_confidence: the probability of each ranker to be the winner, if it is above 0.001.
+    copeland_confidence, borda_confidence: the probability that a ranker is the winner, if it is above 0.001.
     strong_triples: the number of triples (i, j, k) in which i beats j and j beats k.
     strong_violations: how many of these triples break strong transitivity.
-    gamma_btm, gamma_rucb: by which factor the matrix breaks strong transitivity, by two definitions.
+    gamma_btm, gamma_rucb: two measures of how far the matrix is from strong transitivity.
     smallest_gap, smallest_gap_error: the winner's gap to its strongest rival, and the standard error of this gap.
     lower_bound: the constant c of the lower bound c ln T; see `ltr_duel.preferences.lower_bound`.
     """

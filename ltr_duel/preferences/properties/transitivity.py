@@ -84,7 +84,7 @@ def triangle_violations(matrix: PreferenceMatrix) -> int | None:
 
 
 def strong_violations(matrix: PreferenceMatrix) -> tuple[int, int]:
-    """Return how many triples break strong transitivity, and the number of all triples with i beats j, j beats k."""
+    """Return how many triples break strong transitivity, and how many triples there are: i beats j, and j beats k."""
     e = matrix.p - 0.5
     broken = triples = 0
     for j in range(len(e)):

@@ -2,15 +2,13 @@
 
 At each position, a ranker is chosen uniformly: the contributor. It draws a document that is not yet shown; the
 probability of the document at its rank r is proportional to r^-tau (tau = 3). The contributor owns the clicks on the
-document, and the ranker that owns more clicks wins. But another ranker could have drawn the same document, so most
-outcome rules average over all possible contributors. This average is computed exactly.
+document, and the ranker that owns more clicks wins. Most outcome rules average exactly over all possible contributors.
 
 There are four outcome rules for pairs; the first is the default. P1 and P2 are the probabilities, given the list and
 the clicks, that the first and the second ranker own more clicks. Sets have only ``sampled`` and ``marginal_sign``.
 
 - ``marginal_bernoulli``: the first ranker wins with probability (1 + P1 - P2) / 2, otherwise the second wins.
-- ``marginal_sign``: the first ranker wins if P1 > P2, and equal probabilities tie. Published baselines used this rule.
-  Even the smallest lead is a win, so matrices differ from those of other rules, and random clicks favour some rankers.
+- ``marginal_sign``: the first ranker wins if P1 > P2. Published baselines used this rule, which random clicks bias.
 - ``sampled``: the ranker that owns more clicks wins, given the contributors that were drawn.
 - ``expectation``: the outcome is P1 - P2. Its mean is the same as under ``sampled``, but it varies less.
 

@@ -24,7 +24,7 @@ NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {  # a file or table needs at l
     "exposures": (("impression",), ("time",), ("query",)),
     "events": (("impression", "user"), ("item", "position")),
 }
-_AS_JSON = "a list in JSON, such as [1, 3] (lists in another form: --source, see docs/logs.md)"
+_AS_JSON = "a list in JSON, such as [1, 3] (lists in another form: --source, see docs/log_formats.md)"
 _SHORT = 60  # maximum number of characters of a value in a message
 _RECORDS = {"query_id", "client_id"}
 _UBI = " (records of User Behavior Insights are read with --format ubi)"
@@ -41,7 +41,7 @@ def require_columns(where: str | Path, have: Sequence[str], kind: str, context: 
     if missing:
         columns, them = ("columns", "columns, or map them") if len(missing) > 1 else ("column", "a column, or map it")
         lacks = f"{where} has no {columns} {errors.listed(missing)} (it has {names}): rename {them} with --source"
-        raise InputError(errors.in_one_line(f"{lacks}; see docs/logs.md{_UBI * (set(have) >= _RECORDS)}"))
+        raise InputError(errors.in_one_line(f"{lacks}; see docs/log_formats.md{_UBI * (set(have) >= _RECORDS)}"))
     for name in {*context} - {"day", "week", *have}:  # `subgroups` computes days and weeks from times
         raise InputError(errors.in_one_line(f"{where}: {errors.unknown_name('column', name, have[:_NAMED])}"))
 

@@ -1,9 +1,9 @@
 """Read files as exposures (shown lists), events (such as clicks) or a log, if needed with a mapping of their columns.
 
-A mapping is a TOML file with the sections ``[exposures]`` and ``[events]``; see docs/logs.md. Each line of a section
-maps a column of a log to a column of the file, or to an SQL expression; ``rankers`` may also be a list of names. The
-key ``file`` names the file, and ``table`` the table of a database; the command line can also name it. The key ``where``
-may have a condition for the rows to read. Cells of CSV files are text.
+A mapping is a TOML file with the sections ``[exposures]`` and ``[events]``; see docs/log_formats.md. Each line of a
+section maps a column of a log to a column of the file, or to an SQL expression; ``rankers`` may also be a list of
+names. The key ``file`` names the file, and ``table`` the table of a database; the command line can also name it. The
+key ``where`` may have a condition for the rows to read. Cells of CSV files are text.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from ltr_duel.logs.warehouse import Warehouse
 
 _NO_OWNER = (
     "no column has an item's ranker: add 'owner' to the events, or 'shown' with 'owners' or 'page' to the exposures, or"
-    " map them with --source; see docs/logs.md"
+    " map them with --source; see docs/log_formats.md"
 )
 
 

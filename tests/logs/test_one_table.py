@@ -132,7 +132,7 @@ def test_all_columns_that_a_table_lacks_are_named(tmp_path, kind="csv"):
         compare_log(ClickLog(path))
     have = ", ".join(sorted(row) if kind == "jsonl" else row)  # keys of a line have no order
     says = f"{path} has no columns 'time', 'shown' and 'clicks' (it has {have}): rename columns, or map them with"
-    assert str(error.value) == f"{says} --source; see docs/logs.md"
+    assert str(error.value) == f"{says} --source; see docs/log_formats.md"
     path = write(tmp_path / f"clicks.{kind}", [impression(n, device="phone") for n in range(3)])
     assert ClickLog(path, context=("device",)).other_columns == ()
     with pytest.raises(InputError, match=r"no column 'devcie'; did you mean 'device'\?"):

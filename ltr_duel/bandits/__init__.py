@@ -11,6 +11,7 @@ __all__ = [
     "POLICIES",
     "Learner",
     "Policy",
+    "PolicyError",
     "best_arm",
     "check_policy",
     "policy_from_class",

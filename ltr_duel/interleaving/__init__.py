@@ -7,4 +7,13 @@ import lazy_loader
 
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
-__all__ = ["METHODS", "Method", "Page", "check_method", "interleave", "method_from_functions", "register"]
+__all__ = [
+    "METHODS",
+    "Method",
+    "MethodError",
+    "Page",
+    "check_method",
+    "interleave",
+    "method_from_functions",
+    "register",
+]

@@ -7,4 +7,14 @@ import lazy_loader
 
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
-__all__ = ["Decision", "Experiment", "LivePlan", "Settings", "next_plan", "read_keys", "read_settings"]
+__all__ = [
+    "Decision",
+    "Experiment",
+    "LivePlan",
+    "Settings",
+    "StoreError",
+    "TokenError",
+    "next_plan",
+    "read_keys",
+    "read_settings",
+]

@@ -60,7 +60,9 @@ def _section(figure: Made) -> dict[str, Any]:
         "heading": f"{described['number']}: {described['title']}",
         "shows": described["shows"],
         "png": png,
-        "table": figure.frame.map(lambda cell: f"{cell:.4g}" if isinstance(cell, float) else cell, "ignore").fillna(""),
+        "table": figure.frame.map(
+            lambda cell: "" if pd.isna(cell) else f"{cell:.4g}" if isinstance(cell, float) else cell
+        ),
         "facts": {
             "Setting": described["setting"],
             "Data": _sources(facts),

@@ -80,7 +80,7 @@ def winner_lines(matrix: PreferenceMatrix) -> tuple[str, str]:
     else:
         answer = f"{undecided}. In this estimate {winner} beats all others; it {_margin(matrix, winner)}"
         chance = "P(it is the Condorcet winner)"
-    if not estimated:
+    if not estimated or (winner is None and likely < 0.001):
         return answer, ""
     if likely >= SURE and not certain:
         rest += f" Report '{undecided.lower()}': the test of the log is corrected for all pairs, P is not."

@@ -75,7 +75,7 @@ def plot_regret(
         The axes that are logarithmic.
     bound : bool
         Whether to plot the lower bound of average regret over the last decade of steps. It is plotted only if the
-        winner is certain and the bound is within the range of the data. A policy may be below it after few steps.
+        winner is certain, and no policy ends below it: the bound holds in the long run only.
     legend : bool
         Whether to add a legend, which names the lines and says what the bands show.
     **choices
@@ -257,11 +257,11 @@ def plot_against_arms(
 
 
 def _draw_bound(ax: Axes, constant: float, end: float) -> None:
-    """Plot the lower bound c ln t over the last decade, if a part of it is within the range of the data."""
+    """Plot the lower bound c ln t over the last decade, if it is within the data and no policy ends below it."""
     (left, right), shown = ax.get_xlim(), ax.get_ylim()
-    bottom, top = ax.dataLim.intervaly
+    least = min(float(np.asarray(line.get_ydata())[-1]) for line in ax.get_lines())
     steps = np.geomspace(max(2.0, left, end / 10), max(3.0, end), 50)
     regret = constant * np.log(steps)
-    if ((regret >= bottom) & (regret <= top)).any():
+    if ax.dataLim.y0 <= regret[-1] <= least:
         ax.plot(steps, regret, color=BOUND_COLOUR, lw=1.2, ls=(0, (1, 1)), label=BOUND)
     ax.set(xlim=(left, right), ylim=shown)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -20,7 +21,6 @@ from ltr_duel.core import InputError, columns, errors
 if TYPE_CHECKING:
     import pandas as pd
 
-_ENOUGH_RUNS = 6  # with fewer runs, Wilcoxon's test cannot give p < 0.05
 _TESTS = (
     "p: paired two-sided Wilcoxon test of the regret at the horizon against the policy with the lowest mean,"
     " corrected for all pairs by Holm's method. effect: mean paired difference divided by its sd (Cohen's d_z)"
@@ -79,11 +79,12 @@ def _notes(results: experiment.StudyResults, summaries: dict[str, pd.DataFrame])
         if len(problems):
             label = columns.regret_label(columns.regret_column(regret))
             yield f"{label} on {', '.join(problems)} is undefined, because {why}"
-    runs = results.repetitions[0]
-    if len(results.policies) > 1 and runs < _ENOUGH_RUNS:
+    runs, pairs = results.repetitions[0], math.comb(len(results.policies), 2)
+    needed = 2 + math.floor(math.log2(max(1, pairs) / 0.05))  # the least p is 2^(1 - runs), corrected for all pairs
+    if pairs and runs < needed:
         yield (
-            f"with {runs} repetitions, p is at least {0.5 ** (runs - 1):.2g} and the effect is inaccurate; at least"
-            f" {_ENOUGH_RUNS} repetitions are needed for p < 0.05, and 20 or more are recommended"
+            f"with {runs} repetitions, p is at least {min(1, pairs * 0.5 ** (runs - 1)):.2g} and the effect is"
+            f" inaccurate; at least {needed} repetitions are needed for p < 0.05, and 20 or more are recommended"
         )
     for problem in results.problems:
         matrix = results.matrix(problem)
@@ -104,6 +105,8 @@ def _figures(
         yield f"regret.{figure.figures}", partial(analysis.save_figure, drawn)
     for (problem, horizon), runs in frame.groupby(keys[:2], sort=False):
         column = names[0] if runs[names[0]].notna().any() else columns.COPELAND
+        if column not in runs:
+            continue  # the regret is not defined without a Condorcet winner
         ax = analysis.plot_regret(
             runs, x=figure.x, column=column, title=f"{problem}, horizon {horizon:,}", among=results.policies,
             **figure.keywords,

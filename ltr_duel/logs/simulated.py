@@ -164,7 +164,7 @@ def simulate_log(
             f"a simulated log is credited by owners, which '{method.label}' ({rule}) cannot do: use team_draft, or"
             " probabilistic with the rule 'sampled'"
         )
-    constant = {"method": method.label, "outcome": rule, "policy": label} | ({} if returning else {"user": None})
+    constant = {"method": method.label, "outcome": rule, "policy": label}
     interests = stream(seed, "logs", "users").integers(0, rankings.n_queries, (returning, _OWN_QUERIES))
     shapes: list[Any] = [1, _ROWS, _ROWS, *((_ROWS, width) for width in (2, top, top, top))]
     record, size = Record(*(np.zeros(shape, np.int64) for shape in shapes)), len(rankings)
@@ -179,7 +179,10 @@ def simulate_log(
         while run.t < horizon:
             run.advance(min(horizon, run.t + _ROWS))
             if n := int(record.filled[0]):
-                columns = _columns(record, np.arange(log.rows, log.rows + n), rankings)
+                number = np.arange(log.rows, log.rows + n)
+                if not returning:
+                    record.user[:n] = number  # a new user for each impression
+                columns = _columns(record, number, rankings)
                 log.write(columns | {name: [value] * n for name, value in constant.items()})
             record.filled[0] = 0
         if not log.rows:

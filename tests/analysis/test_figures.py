@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from ltr_duel import analysis
 from ltr_duel.core import InputError
 from ltr_duel.preferences import PreferenceMatrix
-from ltr_duel.simulation import Results, simulate
+from ltr_duel.simulation import simulate
 from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry, coins
 
 BOUND = "lower bound (asymptotic, pairs)"
@@ -31,11 +31,13 @@ def legend(ax):
 
 
 def test_lines_of_regret_are_means_and_the_bound_is_c_ln_t_over_the_last_decade(results):
-    frame = results.to_frame().assign(lower_bound=5.0)
+    frame = results.to_frame()
+    constant = 0.9 * frame[frame["t"] == 2000].groupby("policy")["regret_average"].mean().min() / np.log(2000)
+    frame = frame.assign(lower_bound=constant)
     rucb, mdb, bound = (ax := analysis.plot_regret(frame)).get_lines()
     mean = frame[frame["policy"] == "rucb"].groupby("t")["regret_average"].mean()
     assert rucb.get_ydata() == pytest.approx(mean[mean.index >= 100].to_numpy()) and mdb.get_label() == "mdb"
-    assert bound.get_ydata() == pytest.approx(5 * np.log(bound.get_xdata())) and min(bound.get_xdata()) == 200
+    assert bound.get_ydata() == pytest.approx(constant * np.log(bound.get_xdata())) and min(bound.get_xdata()) == 200
     assert ax.get_legend().get_title().get_text() == "mean of 3 runs,\nband: 10th to 90th percentile"
 
 
@@ -70,12 +72,15 @@ def test_regret_can_be_drawn_against_the_outcomes_that_were_received(results):
         analysis.plot_regret(results.to_frame().assign(outcomes=np.nan), x="outcomes")
 
 
-@pytest.mark.parametrize(("error", "named"), [(0.001, True), (0.2, False)])
-def test_the_bound_is_drawn_if_it_is_within_the_data_and_the_winner_is_known(results, error, named):
+@pytest.mark.parametrize(("error", "known"), [(0.001, True), (0.2, False)])
+def test_a_matrix_has_a_bound_if_its_winner_is_known(error, known):
     matrix = PreferenceMatrix(bradley_terry(5).p, standard_error=error * ~np.eye(5, dtype=bool))
-    assert (BOUND in legend(analysis.plot_regret(Results(results.runs, matrix)))) == named
+    assert (analysis.drawn_bound(matrix) > 0) == known
+
+
+def test_the_bound_is_drawn_if_no_policy_ends_below_it(results):
     frame = results.to_frame()
-    least = analysis.plot_regret(frame, bound=False).dataLim.y1 / np.log(200)  # c ln t from step 200 on
+    least = frame[frame["t"] == 2000].groupby("policy")["regret_average"].mean().min() / np.log(2000)
     for constant, drawn in ((0.98 * least, True), (1.02 * least, False)):
         assert (BOUND in legend(analysis.plot_regret(frame.assign(lower_bound=constant)))) == drawn
 
@@ -90,7 +95,7 @@ def test_a_second_study_on_given_axes_adds_its_lines_and_no_second_remark(result
     left, right = Figure().subplots(1, 2)
     assert analysis.plot_regret(results, left) is left and analysis.plot_preferences(results.matrix, right) is right
     analysis.plot_regret(simulate(coins(bradley_terry(5)), "rmed1", horizon=2000, repetitions=3), left)
-    assert sorted(legend(left)) == sorted(["rucb", "mdb", "rmed1", BOUND])
+    assert sorted(legend(left)) == sorted(["rucb", "mdb", "rmed1"])
     assert left.get_xlabel().count("independent coins") == 1
 
 

@@ -71,6 +71,11 @@ def test_results_are_a_table_a_line_of_notes_and_a_folder(succeed, study, tmp_pa
     assert "\\toprule" in latex and "Wilcoxon" in latex and "circle: No Condorcet winner: no ranker" in latex
 
 
+def test_a_figure_of_a_regret_that_is_not_defined_is_left_out(succeed, study, tmp_path):
+    succeed("results", study, "--regret", "average", "--out", tmp_path / "page")
+    assert {path.name for path in (tmp_path / "page").glob("regret-*")} == {"regret-m-100.png"}
+
+
 def test_each_named_regret_has_a_table_and_a_reason_where_it_is_undefined(succeed, study):
     words = [word for name in ("average", "borda", "ndcg", "utility") for word in ("--regret", name)]
     shown = succeed("results", study, *words, "--explain")

@@ -21,8 +21,9 @@ def test_a_log_is_the_run_that_the_simulation_makes(tmp_path):
     simulate_log(tmp_path / "log.parquet", four, policy="rucb", outcome="sampled", **run)
     users, matrix = SimulatedUsers(four, outcome="sampled"), PreferenceMatrix(np.full((4, 4), 0.5), four.names)
     exposure = simulate(users, "rucb", preferences=matrix, repetitions=1, **run).runs[0].exposure[-1]
-    logged = np.zeros(4)
-    for names in pq.read_table(tmp_path / "log.parquet")["rankers"].to_pylist():
+    logged, log = np.zeros(4), pq.read_table(tmp_path / "log.parquet")
+    assert len(set(log["user"].to_pylist())) == len(log)  # users do not return: each impression has its own
+    for names in log["rankers"].to_pylist():
         logged[[four.names.index(name) for name in names]] += 1 / 2
     alone = exposure.sum() - logged.sum()  # a ranker against itself is no impression
     assert np.abs(exposure - logged).sum() == pytest.approx(alone)

@@ -11,12 +11,14 @@ from __future__ import annotations
 import contextlib
 import doctest
 import io
+import os
 import re
 import shlex
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
+from unittest import mock
 
 from ltr_duel.cli.main import main
 
@@ -79,6 +81,7 @@ def run_command(words: list[str]) -> tuple[int, str]:
     return code, printed.getvalue()
 
 
+@mock.patch.dict(os.environ, {"COLUMNS": "100"})  # the width for which the pages are written
 def run_page(page: Path, left_out: Callable[[Step], object] = lambda step: False) -> int:
     """Run a page in the working folder except for some steps; return the number of those that ran."""
     names: dict = {"__name__": "__main__"}

@@ -84,9 +84,8 @@ def done(stage: str, name: str, file: Path, home: Path) -> Cost:
     simulated = ("--policy", "rucb", "--repetitions", "1", "--out", out)
     comparisons = str(COMPARISONS[name])
     if stage == "matrix" or (stage == "rucb" and not matrix.exists()):
-        cost = command(
-            "prefs", "estimate", file, "--comparisons", comparisons, "--out", matrix, LTR_DUEL_HOME=str(home)
-        )
+        words = ("prefs", "estimate", file, "--comparisons", comparisons, "--out", matrix, "--overwrite")
+        cost = command(*words, LTR_DUEL_HOME=str(home))
         if stage == "matrix":
             return cost
     if stage == "rucb":

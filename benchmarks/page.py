@@ -102,7 +102,7 @@ def bandits(rows: Rows, size: int) -> str:
             line += [number(row["rate"]), seconds(row["cpu"]), memory(row)] if row else ["", "", ""]
         lines.append([*line, cell(peer, number(peer.rate) if peer else ""), peer.name if peer else ""])
     header = ["policy", "T = 10^5: steps/s", "CPU", "MB", "T = 10^6: steps/s", "CPU", "MB", "best other", "program"]
-    where = "".join({f" ({row['matrix']})" for row in of(rows, "bandits") if row["K"] == size})
+    where = "".join(sorted({f" ({row['matrix']})" for row in of(rows, "bandits") if row["K"] == size}))
     return f"\nMatrix of {size} rankers{where}:\n\n" + markdown(header, lines) + said(peers)
 
 

@@ -13,7 +13,7 @@ demo: $(VENV)/.installed  ## Install what users need (no development tools), and
 	$(BIN)/ltr-duel demo --out demo --overwrite
 	@echo "Next, in this shell: . $(BIN)/activate; then ltr-duel --help"
 
-test: $(READY)  ## Install the development tools too, compile the policies once, and run all tests except the long ones (MOST=3: none may take 3 s)
+test: $(READY)  ## Install the development tools too, compile the policies once, and run all tests except the long ones (MOST=10: none may take 10 s of processor time)
 	$(BIN)/python -m tests.compile_policies
 	$(BIN)/python -m pytest -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder $(if $(MOST),--most-seconds=$(MOST))
 

@@ -163,7 +163,8 @@ class Run:
     ) -> None:
         require_room(policy, params, n_arms, horizon=horizon, in_turn=late is not None and not policy.any_order)
         self.state = policy.start(n_arms, horizon, params, streams.policy)
-        self.n_arms, self.t, self.decisions, self.oracle = n_arms, 0, 0, oracle
+        self.n_arms, self.t, self.decisions = n_arms, 0, 0
+        self.oracle = oracle  # also keeps the arrays alive that `by_addresses` stores as addresses
         self._policy, self._recorder = policy, recorder
         self._scratch: tuple[Any, ...] = ()
         loop: Callable[..., int] = run_pairs

@@ -174,13 +174,12 @@ def pair_sums(engine: Any, outcomes: Any, by: Grouping, step: float = 0.0) -> tu
     course = first = _course(engine, outcomes)
     if clustered:
         size = "CAST(sum(weight) AS BIGINT)" if ratio else "count(*)"
-        earliest, ordered = "", outcomes
+        earliest = ""
         if by.cluster == "user":
-            ordered, order = _in_order(engine, outcomes) if by.pairs > 1 else (outcomes, _ORDER)
-            first_y = f"CAST(min(({order}) * {2**32} + (y + {2**31})) % {2**32} AS BIGINT) - {2**31} AS y"
+            first_y = f"CAST(min(({_ORDER}) * {2**32} + (y + {2**31})) % {2**32} AS BIGINT) - {2**31} AS y"
             earliest = f", min(period) AS period, {first_y}"
         each = f"SELECT pair, {size} AS n, CAST(sum(y) AS BIGINT) AS total{earliest} FROM o"
-        groups = engine.keep(f"{each} GROUP BY pair, {', '.join(by.keys())}", o=ordered)
+        groups = engine.keep(f"{each} GROUP BY pair, {', '.join(by.keys())}", o=outcomes)
         clusters = _clusters(engine, groups, UNIT if ratio else 1)
         if by.cluster == "user":
             square = f"CAST(floor(CAST(y AS DOUBLE) * y / {UNIT} + 0.5) AS BIGINT) AS square"
@@ -192,13 +191,6 @@ def pair_sums(engine: Any, outcomes: Any, by: Grouping, step: float = 0.0) -> tu
     wins, losses, ties = (part.astype(np.int64) for part in (won, lost, n - won - lost))
     sequences = first.sequences(periods, by.pairs).of(-1)
     return PairSums(by.cluster, wins, losses, ties, total, square, sequences, clusters), course, first
-
-
-def _in_order(engine: Any, outcomes: Any) -> tuple[Any, str]:
-    """Return outcomes with the rank of their line in time, and the name of the new column."""
-    lines = "SELECT line, min(time) AS time FROM o GROUP BY line"
-    ranks = f"SELECT line, row_number() OVER (ORDER BY time, line) AS turn FROM ({lines}) AS l"
-    return engine.view(f"SELECT o.*, r.turn FROM o JOIN ({ranks}) AS r ON o.line = r.line", o=outcomes), "turn"
 
 
 def _course(engine: Any, outcomes: Any) -> Course:

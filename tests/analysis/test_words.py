@@ -36,6 +36,11 @@ NOBODY = "No Condorcet winner: no ranker beats all others. "
             "Condorcet winner: x. It beats its strongest rival, y, in 0.50004 ± 0.00001 (standard error) of"
             " comparisons. P(it is the winner) > 0.999.",
         ),
+        (
+            PreferenceMatrix(ROCK_PAPER_SCISSORS.p, standard_error=10 * ~np.eye(3, dtype=bool)),
+            "Undecided. In this estimate no ranker beats all others. 0, 1, 2 beat the most (1 of 2); 0, 1, 2 win most"
+            " often on average.",
+        ),
         (two(0.6, 0.0), "Condorcet winner: x. It beats its strongest rival, y, in 0.6000 of comparisons."),
         (PreferenceMatrix(np.array([[0.5]]), ("x",)), "Condorcet winner: x. It has no rival."),
         (two(0.5, np.inf), "No ranker is shown to beat all others; 1 pairs were not compared."),

@@ -71,6 +71,19 @@ def test_results_are_a_table_a_line_of_notes_and_a_folder(succeed, study, tmp_pa
     assert "\\toprule" in latex and "Wilcoxon" in latex and "circle: No Condorcet winner: no ranker" in latex
 
 
+@pytest.mark.parametrize(
+    ("names", "runs", "note"),
+    [("'rucb', 'random'", 4, "p is at least 0.12 and"), ("'rucb', 'random', 'savage'", 6, "p is at least 0.094 and")],
+)
+def test_the_least_p_is_corrected_for_all_pairs_of_policies(succeed, spec, tmp_path, names, runs, note):
+    text = SPEC.replace('"rucb", "random"', names).replace("repetitions = 2", f"repetitions = {runs}")
+    spec.write_text(text)
+    succeed("run", spec, "--out", tmp_path / "out", "--jobs", 1)
+    shown = succeed("results", tmp_path / "out", "--explain")
+    needed = 6 if runs == 4 else 7  # 2^-5 < .05, 3 * 2^-6 < .05
+    assert note in shown and f"at least {needed} repetitions are needed for p < 0.05" in shown
+
+
 def test_a_figure_of_a_regret_that_is_not_defined_is_left_out(succeed, study, tmp_path):
     succeed("results", study, "--regret", "average", "--out", tmp_path / "page")
     assert {path.name for path in (tmp_path / "page").glob("regret-*")} == {"regret-m-100.png"}

@@ -18,8 +18,8 @@ from ltr_duel.logs.warehouse import Warehouse
 
 
 def drawn(unit, n=600):
-    """Return outcomes of which two belong to each line, for two of three pairs."""
-    rng, line = np.random.default_rng(4), np.arange(n) // 2
+    """Return outcomes of which two belong to each line, for two of three pairs; the last line is the earliest."""
+    rng, line = np.random.default_rng(4), (n - 1 - np.arange(n)) // 2
     users = [None if k % 3 == 0 else f"u{k}" for k in rng.integers(0, 80, n // 2)]
     y, pair = rng.integers(-1, 2, n) * unit, (rng.integers(0, 3, n // 2)[line] + np.arange(n) % 2) % 3
     columns = {"line": line, "time": np.arange(n) * 1.0, "user": [users[k] for k in line], "query": line % 7}

@@ -166,6 +166,7 @@ def test_the_page_of_a_paper_has_its_table_and_its_figures(make, tmp_path):
     measured = SMALL.replace("small()", "other()").replace(', drawing="regret"', "")
     measured = measured[: measured.index("    family")] + "    return [measured(arxiv_properties)]\n"
     other = make(measured)
+    other.frame.insert(0, "empty", float("nan"))
     (tmp_path / "files" / "two.py").write_text(SMALL.replace('"B5"', '"B6"'))
     figures = list_figures(tmp_path / "files")
     ((page, table),) = write_pages(figures, {"small": made, "other": other}, tmp_path / "out").items()
@@ -173,6 +174,7 @@ def test_the_page_of_a_paper_has_its_table_and_its_figures(make, tmp_path):
     assert page == tmp_path / "out" / "beat_the_mean.html" and table["row"].tolist() == ["B5", "B6"]
     assert "less regret" in text and "shorter or fewer runs than printed" in text and "The paper: something." in text
     assert text.count('src="data:image/png;base64,') == 1 and 'href="small/data.csv"' in text
+    assert ">nan<" not in text
     assert "violations of the triangle inequality" in text, "a figure without a drawing shows its table"
     markdown = (tmp_path / "out" / "beat_the_mean.md").read_text()
     assert "| B6 | less regret | 5 | quotient: equal_gaps K=3: " in markdown

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,6 +23,15 @@ def plan_of(sets, method="team_draft", **more):
 
 
 PAIR = ((("a", "b"), 1),)
+
+
+def test_the_example_on_the_page_about_plans_is_what_the_plan_decides():
+    plan = next_plan(Settings(name="shop", rankers=("1", "5", "8"), policy="double_thompson", batch=1000, seed=5), at=0)
+    page = plan.decide("user 7", "red shoes", {"1": ["a", "b", "c"], "5": ["c", "a", "d"], "8": ["d", "c", "a"]})
+    assert (page.page, page.record["owners"]) == (("d", "c", "a"), [0, 1, 0])
+    printed = page.impression, f"= {page.record['propensity']:.3f}", f"{plan.bucket('user 7'):.4f}"
+    text = (Path(__file__).parents[2] / "docs" / "plans.md").read_text("utf-8")
+    assert [value for value in printed if f"{value.replace('0.', '.')} |" not in text] == []
 
 
 def test_sets_have_the_probabilities_of_the_plan():

@@ -10,7 +10,7 @@ from scipy import stats
 from ltr_duel.analysis.tables import latex_table, summary_table
 from ltr_duel.core import InputError
 from ltr_duel.core.statistics import bootstrap_interval
-from ltr_duel.simulation import averaged, comparable_rows, simulate, summarise
+from ltr_duel.simulation import averaged, comparable_rows, simulate, summarise, with_correct
 from tests.conftest import bradley_terry, coins
 
 GOOD = np.array([1.0, 2.0, 3.0, 4.0, 7.0, 5.0])
@@ -84,6 +84,12 @@ def test_latex_escapes_and_aligns():
     assert r"a\_b & 3.7 $\pm$ 2.2 & 3.5" in text and r"\caption{50 \% of it}" in text and r"\label{tab:x}" in text
     assert latex_table(table, notes=["P > 0.9\nin 5 %"]).startswith("% P > 0.9 in 5 %\n\\begin{tabular}")
     assert text.startswith("\\begin{table}") and "\\begin{tabular}{lrrrr}" in text
+
+
+def test_a_recommendation_is_correct_if_it_is_the_condorcet_winner():
+    frame = pd.DataFrame({"recommended": ["a", "b"]})
+    assert with_correct(frame, "a")["correct"].tolist() == [1, 0]
+    assert with_correct(frame, None)["correct"].isna().all()
 
 
 def test_of_a_policy_with_two_horizons_only_the_ends_are_comparable():

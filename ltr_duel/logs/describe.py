@@ -1,4 +1,4 @@
-"""Describe the content of a log: impressions, users, how clicks can be credited, and bad lines."""
+"""Describe the content of a log, such as its impressions, its users and its bad lines."""
 
 from __future__ import annotations
 

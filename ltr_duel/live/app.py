@@ -231,7 +231,6 @@ class _Service:
         return Response(self.metrics.text(await self._latest_state()), media_type=self.metrics.media_type)
 
     async def _latest_state(self) -> LiveState:
-        """Return the state, which is computed again if it is too old."""
         async with self._reading:
             began = time.monotonic()
             if self._state is None or began >= self._state_ends:

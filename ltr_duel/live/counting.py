@@ -35,7 +35,7 @@ def positions_in(clicked: str | None) -> list[int]:
 def count_due(store: Store, settings: Settings, now: float) -> tuple[int, list[Outcome]]:
     """Count some pages whose window is over at the time ``now``.
 
-    Return their number, and the outcomes of those that count. The caller begins and ends the transaction.
+    Return their number, and the outcomes of the pages that count. The caller begins and ends the transaction.
     """
     values, window = {"credit": settings.credit, "window": settings.window}, settings.window
     due = list(takewhile(lambda row: now - row[0] > window, store.db.execute(_DUE, values)))  # times never decrease

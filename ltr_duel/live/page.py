@@ -85,7 +85,6 @@ def _facts(state: LiveState) -> dict[str, str]:
 
 
 def _to_go(state: LiveState) -> str:
-    """Return in words how many more pages a decision needs."""
     to_go = state.impressions_to_go
     if not to_go:
         return "none"

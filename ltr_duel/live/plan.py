@@ -132,8 +132,7 @@ class LivePlan:
         Raises
         ------
         InputError
-            If the user is empty, if a required list is missing, empty or has an id twice, or if a string cannot be
-            written to a log.
+            If the user is empty, or if a required list is missing or invalid.
         """
         state = self._hash(user, query)
         if (outside := self._outside(user)) is not None:
@@ -177,7 +176,7 @@ class LivePlan:
         return self._counts[tuple(sorted(rankers))] / self.draws
 
     def impression(self, user: str, query: str, shown: Sequence[str], credit: Sequence[int] | str) -> str:
-        """Return the name of an impression, given ``owners`` or ``page`` of its record as ``credit``."""
+        """Return the name of an impression. ``credit`` is ``owners`` or ``page`` of its record."""
         content = credit if isinstance(credit, str) else _owned(shown, credit)
         return _impression(self.version, self._hash(user, query), content)
 

@@ -77,7 +77,7 @@ class Planner:
         self._sets = self._drawn()
 
     def single_steps(self, outcomes: int) -> list[Outcome]:
-        """Estimate how many pages of single rankers were shown, and return such an outcome for each of them.
+        """Estimate how many pages of single rankers were shown, and return an outcome for each of these pages.
 
         A log does not contain these pages. Their number is estimated from the plan and the number of ``outcomes``.
         """

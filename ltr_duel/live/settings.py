@@ -60,7 +60,7 @@ class Settings:
     method : str
         The comparison method, ``team_draft`` by default. Some policies require a method that compares sets of rankers.
     outcome : str
-        The rule that decides which ranker wins a page. By default, random clicks favour no ranker by this rule.
+        The rule that decides which ranker wins a page. The default rule favours no ranker if clicks are random.
     top : int
         The number of documents on a page, from 1 to 1,000; 10 by default.
     horizon : int

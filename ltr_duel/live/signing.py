@@ -1,7 +1,7 @@
 """Sign plans and tokens with secret keys, so that nobody else can make them.
 
-With the token of a page, its events can be reported. A token is ``<key id>.<impression>.<signature>``. The signature is
-the first half of the HMAC-SHA256 of the impression, as 32 hexadecimal digits. A token contains no secret.
+The events of a page are reported with its token, which is ``<key id>.<impression>.<signature>``. The signature is the
+first half of the HMAC-SHA256 of the impression, as 32 hexadecimal digits. A token contains no secret.
 """
 
 from __future__ import annotations

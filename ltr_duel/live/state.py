@@ -222,7 +222,7 @@ def regret_bound(exposure: FloatVector, high: FloatMatrix) -> float:
 
     Showing a ranker costs half of the mean outcome of the best ranker against it. A page costs the average over its
     rankers. The best ranker is unknown, so the bound is the highest cost over all rankers that may be the best. It is
-    NaN if no ranker can be the best, given the upper ends ``high`` of intervals.
+    NaN if the upper ends ``high`` of intervals show that no ranker can be the best.
     """
     cost = high.clip(0) @ exposure / 2
     possible = (high >= 0).all(axis=1)

@@ -58,7 +58,7 @@ _RULES = {  # faults that no store may have, each with a query that counts them
 
 
 class Store:
-    """The open store of the process that decides. A missing store is made with the rows ``meta``, if given."""
+    """The open store of the process that decides. If ``meta`` is given, a missing store is made with these rows."""
 
     def __init__(self, path: str | Path, meta: dict[str, Any] | None = None) -> None:
         self.path = arguments.as_path("a store", path).resolve()
@@ -207,7 +207,7 @@ def forget(store: str | Path, *, user: str = "", older_than: float | None = None
 
     Random names replace the user, the ids of events, and the names of pages, so tokens of these pages become invalid.
     The query becomes "forgotten", and the context empty. Counts do not change. A user who returns counts as a new user.
-    With ``older_than``, users with a later page keep their names, because this page would count as their first.
+    With ``older_than``, a user with a later page keeps the name, or this page would count as the first page of a user.
     """
     if bool(user) == (older_than is not None):
         raise InputError("name either a user or a number of days")

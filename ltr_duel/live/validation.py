@@ -36,7 +36,7 @@ class Event(NamedTuple):
     Parameters
     ----------
     kind : str
-        A word of up to 32 letters a to z, digits and ``_``, such as ``click``, or ``view`` if the page was displayed.
+        A word of up to 32 letters a to z, digits and ``_``. For example, ``view`` says that the page was displayed.
     document : str or int, optional
         The id of a document on the page. By default, the event concerns the whole page.
     value : float
@@ -87,7 +87,7 @@ def require_text(name: str, text: Any, longest: int = LONGEST_TEXT, *, empty: bo
 
 
 def require_search(call: Search, names: Sequence[str]) -> None:
-    """Raise `InputError` if the user, the query or the context is invalid. The context may have these ``names``."""
+    """Raise `InputError` if the user, the query or the context is invalid. ``names`` may be in the context."""
     require_text("the user", call.user)
     require_text("the query", call.query)
     if call.user.startswith(FORGOTTEN):

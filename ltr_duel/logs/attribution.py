@@ -47,8 +47,8 @@ class Outcome:
         The maximum age of an exposure, such as ``7d``, for events that do not name their impression. Such an event is
         credited to the last exposure of its item to its user. By default, events without an impression do not count.
     window : float, optional
-        Time in seconds after an exposure in which its events count, as in live experiments. Events with a value of 0 or
-        less then do not count. Events without a time always count. By default, events count at any time.
+        Time in seconds after an exposure in which its events count, as in live experiments. Events without a time
+        always count. With a window, events with a value of 0 or less do not count. By default, there is no window.
 
     Examples
     --------
@@ -135,11 +135,11 @@ def attribute(
     outcomes: Sequence[Outcome],
     find: Callable[[Any], Any] | None = None,
 ) -> tuple[Relation, EventCounts]:
-    """Return a table with one row for each place that has events, and the numbers of these events.
+    """Return a table with one row for each place on a list that has events, and the numbers of these events.
 
     Its columns are ``row`` (the id of the exposure), ``place``, ``owner``, and the sums w0, w1, ... of the outcomes. If
-    events name their owners, an owner that is not a ranker of the exposure has the number `NO_RANKER`. The column
-    ``strange`` then contains its name. ``find`` returns the position of an event in its file.
+    events name owners, an owner that is not a ranker of the exposure has the number `NO_RANKER`, and the column
+    ``strange`` has its name. ``find`` returns the position of an event in its file.
     """
     by_event = not {"owners", "page"} & set(exposures.columns)  # events name the owners of their items
     if by_event and "rankers" not in exposures.columns:
@@ -221,8 +221,7 @@ def _counted(
 def _place(exposures: Relation, *, by_event: bool, items: bool) -> tuple[str, str]:
     """Return SQL for the place of an event's item on the list, and SQL for the owner of this item.
 
-    The place is null if the item is not on the list. If a log has no lists but its events name owners, the place is the
-    item's id or position, as text.
+    The place is null if the item is not on the list. In a log without lists, the place is the item's id or position.
     """
     lists = [name for name in ("shown", "owners") if name in exposures.columns]
     place = "coalesce(item, CAST(position AS VARCHAR))"
@@ -257,9 +256,9 @@ def _late(engine: Any, exposures: Relation, events: Relation, outcome: Outcome, 
 
 
 def clicked_places(engine: Any, placed: Relation, number: int, *, by_event: bool) -> Relation:
-    """Return the column ``clicks`` of each row, which has the places on its list with events of an outcome.
+    """Return for each row, in the column ``clicks``, the places on its list with events of an outcome.
 
-    If events name the owners of their items, ``clicks`` numbers the items instead, and ``owners`` has their owners.
+    If events name owners, ``owners`` has the owners of the items with events, and ``clicks`` is 1, 2, 3, and so on.
     """
     rows, place, owners = f"SELECT *, w{number} AS w FROM placed WHERE place IS NOT NULL", "place", ""
     if by_event:

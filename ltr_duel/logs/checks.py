@@ -1,7 +1,6 @@
 """Find the rows and events of a log that cannot be used, and say why.
 
-One scan of the log makes all checks. The same scan lists the rankers and methods of the usable rows. Unusable rows may
-be skipped. An unusable event is always an error.
+One scan of the log makes all checks. Unusable rows may be skipped. An unusable event is always an error.
 """
 
 from __future__ import annotations
@@ -139,7 +138,7 @@ def given_owners(columns: Collection[str], *, by_event: bool) -> str:
 
 
 def checked(engine: Any, rows: Relation, given: str, find: Callable[[int], Any], *, documents: bool = True) -> Checked:
-    """Check all rows of a relation with columns of a log and ``line``.
+    """Check all rows of a log.
 
     given: SQL for whether a row has owners.
     documents: whether to check that no document is shown twice. This check takes much longer than all others.
@@ -172,7 +171,7 @@ def checked(engine: Any, rows: Relation, given: str, find: Callable[[int], Any],
 
 
 def kinds_of(engine: Any, rows: Relation, given: str, *more: str) -> list[Row]:
-    """Return the different combinations of rankers, method, outcome, ``given`` and ``more``, in order of appearance."""
+    """Return the combinations of rankers, method, outcome and further columns, in their order of appearance."""
     keys = [*(name for name in ("rankers", "method", "outcome") if name in rows.columns), *more]
     sql = f"SELECT {', '.join([*keys, f'{given} AS given'])}, min(line) AS first_line FROM t"
     return sorted(engine.rows(f"{sql} GROUP BY {', '.join([*keys, given])}", t=rows), key=lambda row: row["first_line"])
@@ -201,9 +200,10 @@ def _present(checks: Sequence[Check], rows: Relation) -> list[Check]:
 
 
 def _repeated(engine: Any, rows: Relation) -> tuple[list[int], dict[int, int]]:
-    """Find lines that repeat an impression. Return the lines that differ at most in time, and the other lines.
+    """Find lines that repeat an impression, and compare each with the first line of its impression.
 
-    The second result also has the first line of each of its impressions.
+    The first result has the lines that are equal except for the time. The second result has the first line for each
+    other line.
     """
     (again,) = engine.rows("SELECT count(impression) > count(DISTINCT impression) AS again FROM t", t=rows)
     if not again["again"]:

@@ -35,8 +35,8 @@ class Means(NamedTuple):
 def clustered_means(count: FloatMatrix, total: FloatMatrix, times: FloatVector | float = 1.0) -> Means:
     """Return means and standard errors. For tests and intervals, use `cautious_means` instead.
 
-    The errors are CR2 (Liang, Zeger 1986; Bell, McCaffrey 2002). The degrees of freedom are from Carter, Schnepel and
-    Steigerwald (2017), for independent outcomes.
+    The errors are cluster-robust errors of the type CR2 (Liang, Zeger 1986; Bell, McCaffrey 2002). The degrees of
+    freedom are computed for independent outcomes (Carter, Schnepel, Steigerwald 2017).
 
     count, total: number and sum of the outcomes of each cluster, with shape (pairs, clusters).
     times: how many clusters have these numbers.
@@ -54,7 +54,7 @@ def clustered_means(count: FloatMatrix, total: FloatMatrix, times: FloatVector |
 def cautious_means(
     count: FloatMatrix, total: FloatMatrix, square: FloatVector, times: FloatVector | float = 1.0
 ) -> Means:
-    """Return means and errors for intervals, which are also valid for few outcomes.
+    """Return means and errors for intervals. They are also valid for few outcomes.
 
     One won and one lost cluster are added to each pair (Agresti, Min. Statistics in Medicine 2005). Without them, a
     ranker that has won all impressions would have an error of 0. The size of an added cluster is the geometric mean of

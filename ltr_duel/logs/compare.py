@@ -45,9 +45,9 @@ def compare_log(
     log : ClickLog, path, data frame or Ibis table
         The log. A path or a table is opened with the default settings of `ClickLog`.
     outcomes : str, Outcome, Ratio, or a sequence of them
-        The first outcome decides. The results for the other outcomes are in ``comparison.secondary``. By default, a
-        `ClickLog` is compared by its own outcomes without the guardrails, and any other log by ``click``. A `ClickLog`
-        must have been opened with all outcomes and guardrails as its argument ``outcome``.
+        The first outcome decides. The results for the other outcomes are in ``comparison.secondary``. By default,
+        these are the outcomes of a `ClickLog` that are not guardrails, and ``click`` for any other log. When you open a
+        `ClickLog`, give all outcomes and guardrails as its argument ``outcome``.
     guardrails : mapping of str to float
         Outcomes or ratios that must not get worse, each with the largest accepted loss. The loss of an outcome is at
         most 1.
@@ -67,8 +67,7 @@ def compare_log(
     Raises
     ------
     InputError
-        If an argument is invalid, or if the log has no usable line, no user (with "user" as cluster), or more bad lines
-        than may be skipped.
+        If an argument is invalid, if the log has no usable line, or if it has more bad lines than may be skipped.
 
     Examples
     --------

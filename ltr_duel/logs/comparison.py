@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """Result of `compare_log`: how each pair of a log's rankers compares by one outcome.
+    """Result of `compare_log`, a comparison of each pair of rankers by one outcome.
 
     Arrays have one entry per pair. A positive mean favours the first ranker of the pair.
     """
@@ -86,7 +86,7 @@ class Comparison:
 
     @property
     def tests(self) -> int:
-        """Number of pairs of rankers among which the error probability is divided, also of pairs never shown."""
+        """Number of pairs of rankers, including pairs never shown. They share the error probability."""
         return len(self.names) * (len(self.names) - 1) // 2
 
     @property
@@ -116,9 +116,9 @@ class Comparison:
         return Ratio(name.removesuffix(f"/{below}"), below) if below else name
 
     def intervals(self, confidence: float, tests: float = 1.0, *, every_look: bool = False) -> Intervals:
-        """Return the intervals of all pairs. The error probability is divided among ``tests`` (Bonferroni).
+        """Return the intervals of all pairs. The error probability is divided among ``tests`` tests (Bonferroni).
 
-        With ``every_look``, intervals are valid however often you look. In logs of policies, they are always so.
+        With ``every_look``, and always in logs of policies, intervals are valid however often you look.
         """
         bound = np.inf if self.ratio else 1.0
         if self.adaptive or (every_look and self.cluster == "impression" and not self.ratio):

@@ -76,7 +76,7 @@ class Creditor:
         return METHODS.configure(self.method).component.caution(self.outcome) if self.method else ""
 
     def __call__(self, batch: Impressions) -> tuple[Outcomes, Wrong]:
-        """Credit rows with page tokens and sorted clicks. Return outcomes, and messages on rows without outcomes."""
+        """Credit rows with page tokens and sorted clicks. Return outcomes, and messages on refused rows."""
         wrong, have = Wrong(), {name: batch.table.column(name) for name in ("page", "shown", "clicks")}
         ids, ptr = ragged(have["shown"])
         places, click_ptr = ragged(have["clicks"])
@@ -199,8 +199,7 @@ class Clicked(NamedTuple):
 def credit_rows(method: Method, params: Any, outcome: str, lists: Lists, clicked: Clicked, rankers: int) -> FloatMatrix:
     """Return the outcome of each pair of rankers a < b in each row, with shape (rows, pairs).
 
-    Rows with the same length and the same `room_for` documents are credited together. The outcomes are the same as for
-    single pages.
+    Rows of equal size are credited together. Their outcomes are the same as for single pages.
     """
     out = np.zeros((len(clicked.rows), rankers * (rankers - 1) // 2))
     some = np.flatnonzero(np.diff(clicked.click_ptr)[clicked.rows])

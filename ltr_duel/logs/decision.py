@@ -40,16 +40,16 @@ class PairDecision(NamedTuple):
 
 
 class Guardrail(NamedTuple):
-    """Test that the ranker that leads by the primary outcome does not harm another outcome by more than a margin.
+    """Test that the leading ranker does not harm another outcome by more than a margin.
 
-    A positive mean favours the leading ranker. A ranker wins only if all tests agree. Each test may therefore use the
-    whole error probability (intersection-union test; Berger, Technometrics 1982).
+    The leading ranker has the higher mean of the primary outcome. It wins only if all tests agree. Each test may
+    therefore use the whole error probability (intersection-union test; Berger, Technometrics 1982).
     """
 
     outcome: str
     ahead: str  # the ranker that leads by the primary outcome
     behind: str
-    mean: float  # mean of this outcome
+    mean: float  # mean of this outcome; positive if it favours the leading ranker
     low: float  # one-sided lower limit
     margin: float
     confidence: float  # confidence of the limit
@@ -234,7 +234,11 @@ def running_sentence(
     names: Sequence[str], pairs: Sequence[PairDecision], margin: float, impressions: int,
     unit: str = "pages of several rankers", who: str = "",
 ) -> str:  # fmt: skip
-    """Return a sentence on whether to stop. It counts in ``unit``; ``who`` are the clusters, "users" or "queries"."""
+    """Return a sentence on whether to stop.
+
+    unit: name of an observation, in the plural.
+    who: name of the clusters, "users" or "queries"; "" if there are none.
+    """
     further, winner = _projection(names, pairs)
     if further == 0:
         if winner:

@@ -1,4 +1,4 @@
-"""A click log in files, a data frame or a database, which is read as checked rows and may be larger than memory."""
+"""Read a click log from files, a data frame or a database. The log may be larger than memory."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _RESERVED = re.compile(  # names of columns that are added to a log
 
 
 class ClickLog:
-    """A click log. It can be read several times; each returned row has been checked.
+    """A click log. It can be read several times, and its rows are checked.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class ClickLog:
     source : path, optional
         A TOML file that maps the columns of exposures and events to the columns of a log.
     connect : str, optional
-        URL of the database with the tables, for a backend of Ibis (extra ``warehouse``).
+        URL of the database that contains the tables. This requires the extra ``warehouse``.
     outcome : str, Outcome, or a sequence of them
         The rule that decides which ranker wins an impression. With ``click``, the ranker with more clicked documents
         wins. Other kinds of events are counted in the same way. With ``value``, the ranker with the larger sum of
@@ -221,8 +221,8 @@ class ClickLog:
         Parameters
         ----------
         by : {"auto", "document", "grade"}
-            Whether a click model has one parameter for each document of a query, or one for each relevance grade. By
-            default, grades are used if every row has grades.
+            Whether the items of a click model are the documents of queries, or relevance grades. By default, they are
+            grades if every row has grades.
 
         Returns
         -------
@@ -273,7 +273,7 @@ def _numbers(texts: Any) -> tuple[IntVector, list[str]]:
 
 
 def _stored(source: Any, owner: Any) -> Path:
-    """Store a data frame or an Ibis table as Parquet, in a temporary folder that is deleted when ``owner`` is."""
+    """Store a data frame or an Ibis table as Parquet, in a folder that is deleted together with ``owner``."""
     is_ibis = type(source).__module__.startswith("ibis.") and hasattr(source, "to_parquet")
     if not is_ibis and not hasattr(source, "__arrow_c_stream__"):
         raise InputError(

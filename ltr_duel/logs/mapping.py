@@ -1,4 +1,4 @@
-"""Read files whose columns have other names than those of a log, by a mapping of their columns.
+"""Read the files of a log. A mapping says which of their columns are the columns of a log.
 
 A mapping is a TOML file with the sections ``[exposures]`` and ``[events]``. Exposures are the lists that users saw, and
 events are users' actions, such as clicks. Each line of a section maps a column of a log to a column of the file, or to
@@ -86,7 +86,7 @@ class Part:
         self.strange: Sequence[str] = [key for key in section if key not in (*self.mapped, *_SETTINGS)]  # not read
 
     def columns_in(self, have: Sequence[str]) -> dict[str, Any]:
-        """Return the SQL expression of each column, given the columns of the source. ``rankers`` may be a list."""
+        """Return the SQL expression of each column, given the columns of the source. For rankers, it may be a list."""
         have = [column for column in have if column not in ADDED]
         if self.mapped:  # columns may have names that are SQL keywords
             plain = {

@@ -49,8 +49,8 @@ def credited(
 ) -> Credited:
     """Credit the clicks of a log by one of its outcomes, by default by the first.
 
-    A row that cannot be credited counts as a bad line, unless ``needed`` is False. ``columns`` are further columns that
-    the rows of the result shall have.
+    A row that cannot be credited counts as a bad line, unless ``needed`` is False. ``columns`` are read besides
+    the usual columns.
     """
     names = [given.name for given in log.outcomes]
     if outcome and outcome not in names:
@@ -185,7 +185,7 @@ def _sql(value: Any) -> str:
 
 
 def _lead_in_lists() -> str:
-    """Return SQL for the number of clicked documents of the first ranker, minus that number of the second ranker."""
+    """Return SQL for the number of clicked documents of the first ranker, minus the number of the second ranker."""
 
     def side(place: str) -> str:
         return f"(CASE owners[{place}] WHEN 0 THEN 1 WHEN 1 THEN -1 ELSE 0 END)"

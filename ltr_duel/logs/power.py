@@ -1,10 +1,10 @@
 """Sample sizes: how many impressions an experiment needs to show a difference between two rankers.
 
-The effect is the mean outcome of a pair. There is one sample size for a single look at the end, and one for a test that
-you may look at at any time. They depend on the effect, on the mean squared outcome, and on the design effect. The
-design effect is the factor by which correlated outcomes of a user increase the variance of the mean.
+The effect is the mean outcome of a pair. There is one sample size for a single look at the end, and one for any number
+of looks. They depend on the effect, on the mean squared outcome, and on the design effect. The design effect is the
+factor by which correlated outcomes of a user increase the variance of the mean.
 
-Results for fewer than 40 effective users are lower limits. The true sample size may be up to a third larger.
+Results of fewer than 40 users are lower limits. The true sample size may be up to a third larger.
 
 References
 ----------

@@ -90,7 +90,7 @@ def confidence_sequence(
     tests: float = 1,
     tuned_at: float = TUNED_AT,
 ) -> Intervals:
-    """Return intervals of the mean outcome that hold at all looks together, and e-values; valid for any sample size.
+    """Return intervals of the mean outcome that hold at all looks together, and e-values, for samples of any size.
 
     wins, losses, ties: numbers of outcomes that are 1, -1 and 0.
     others, lead, square: number of all other outcomes, their sum, and the sum of their squares.
@@ -122,7 +122,7 @@ class Bets(NamedTuple):
 
     @classmethod
     def tuned(cls, spread: float, alpha: float, *, tuned_part: float = 0.5) -> Bets:
-        """Return bets whose intervals with the error ``alpha`` are narrowest if squared outcomes sum to ``spread``.
+        """Return bets whose intervals are narrowest at the sum ``spread`` of squared outcomes, with error ``alpha``.
 
         By default, half of the capital is divided as in Proposition 9 of Howard et al. The rest is divided evenly.
         """
@@ -134,10 +134,7 @@ class Bets(NamedTuple):
             return cls(np.log(-tuned_part * np.diff(above) + (1 - tuned_part) / len(_SHARES)))
 
     def log_capital(self, sums: Sequences, m: ArrayLike) -> FloatVector:
-        """Return the logarithm of the capital after bets that the mean is above ``m``.
-
-        If outcomes other than 1, -1 and 0 occur, it is a lower bound, which needs only sums of y and y^2.
-        """
+        """Return the logarithm of the capital; with outcomes other than 1, -1 and 0, a lower bound."""
         wins, losses, ties, others, lead, square = (np.asarray(part, np.float64)[..., None] for part in sums)
         m = np.asarray(m, np.float64)[..., None]
         logs = (
@@ -148,7 +145,7 @@ class Bets(NamedTuple):
         return _log_sum(logs + self.log_weight)
 
     def low(self, sums: Sequences, log_level: float) -> FloatVector:
-        """Return the largest ``m`` against which the capital reaches the level; -1 if there is none."""
+        """Return the lower ends of intervals, which are the largest ``m`` at which the capital reaches the level."""
         mean = np.asarray(sums.mean, np.float64)
         return _bisected(lambda m: self.log_capital(sums, m) >= log_level, np.full(mean.shape, -1.0), mean)[0]
 
@@ -157,7 +154,7 @@ def clustered_sequence(
     cautious: Means, p: FloatVector, n: FloatVector, mean: FloatVector, *, confidence: float, tests: float = 1,
     bound: float = 1.0,
 ) -> Intervals:  # fmt: skip
-    """Return intervals that hold at all looks and e-values for clustered outcomes; valid for large samples.
+    """Return intervals that hold at all looks together, and e-values, for clustered outcomes in large samples.
 
     cautious: means and errors for intervals.
     p: p-values of a single look.
@@ -200,7 +197,7 @@ def _log_e(square: FloatVector, variance: FloatVector, alpha: float) -> FloatVec
 
 
 def _components(variance: ArrayLike, alpha: float) -> tuple[FloatMatrix, FloatMatrix]:
-    """Return, for each term of the e-value, the constant and the slope of its logarithm as a function of S^2 / V."""
+    """Return the logarithms of the terms of the e-value, as constants and slopes of linear functions of S^2 / V."""
     log = -2 * np.log(alpha)
     narrowest = TUNED_AT / (log + np.log(1 + log))  # rho with about the narrowest intervals at V = TUNED_AT
     ratio = np.asarray(variance, np.float64)[..., None] / np.append(_RHO, narrowest)

@@ -190,7 +190,6 @@ def simulate_log(
 
 
 def _columns(record: Record, number: IntVector, rankings: Rankings) -> dict[str, Any]:
-    """Return the recorded impressions as columns of a log."""
     _, query, user, rankers, shown, owner, clicks = (field[: len(number)] for field in record)
     listed, clicked = shown >= 0, clicks >= 0
     documents = (rankings.query_ptr[query][:, None] + shown)[listed]

@@ -198,7 +198,6 @@ def _frequencies(engine: Any, lists: Relation, members: Members, within: str = "
 
 
 def _planned_frequencies(name: str, sets: list[Set], counts: list[int]) -> Finding:
-    """Test whether all sets of rankers were shown equally often."""
     missing, sizes = list[Set](), {len(names) for names in sets}
     if len(sizes) == 1:
         missing = sorted(set(combinations(sorted({one for names in sets for one in names}), sizes.pop())) - set(sets))
@@ -229,8 +228,8 @@ def _ownership(engine: Any, lists: Relation) -> list[dict[str, Any]]:
 def _owners(ownership: list[dict[str, Any]], members: Members) -> Iterator[Finding]:
     """Check that lists mix documents of several rankers, and that each ranker owns the first position equally often.
 
-    If all rankers begin with the same document, a log may contain no owner of this document. For two rankers, the first
-    position that has an owner is used instead. Sets of more rankers are then not tested.
+    If all rankers begin with the same document, a log may contain no owner of this document. Two rankers are then
+    compared by the first position that has an owner. Sets of more rankers are then not compared.
     """
     lists = sum(row["n"] for row in ownership if row["two"] or row["single"])
     alone = sum(row["n"] for row in ownership if row["single"] or (row["two"] and not row["mixed"]))

@@ -1,7 +1,7 @@
 """Load a log from one table, from records of User Behavior Insights, or from tables of exposures and events.
 
-The result is one relation of impressions in an SQL engine. Besides the columns of the log, it has ``line``, the number
-of a row, and ``origin``, the place of the row in the files. The column ``fault`` has messages on unreadable values.
+The result is a relation of impressions in an SQL engine. Its column ``line`` numbers the rows. The column ``origin``
+has the place of a row in the files, and the column ``fault`` has messages on unreadable values.
 """
 
 from __future__ import annotations

@@ -63,8 +63,8 @@ def subgroups(
     comparison : Comparison
         The comparison of the whole log.
     by : str
-        The column of the log that divides it, or ``day`` or ``week`` (UTC). Name a column that is not in `LOG_COLUMNS`
-        in the ``context`` of the log.
+        The column of the log that divides it, or ``day`` or ``week`` (UTC). A column that is not in `LOG_COLUMNS` must
+        be in the ``context`` of the log.
     stop_at : float, optional
         The confidence of intervals that are valid however often you look, as in `decide`. By default, and for days and
         weeks, intervals are valid for one look.

@@ -65,7 +65,7 @@ class Clusters(NamedTuple):
     number: IntVector  # number of clusters of the entry
 
     def of(self, pair: int) -> tuple[FloatVector, FloatVector, FloatVector]:
-        """Return the entries of a pair as arrays of ``n``, of ``total`` in outcomes, and of ``number``."""
+        """Return three arrays for a pair: ``n``, ``total`` in outcomes, and ``number``."""
         part = slice(*np.searchsorted(self.pair, [pair, pair + 1]))
         return self.n[part].astype(np.float64), self.total[part] / UNIT, self.number[part].astype(np.float64)
 

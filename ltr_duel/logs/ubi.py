@@ -4,8 +4,8 @@ A query is an exposure. Records with the same ``query_id`` are merged. The shown
 this field is missing, the list consists of the objects in the query's events with the action ``impression``. Positions
 count from 0, or from the smallest position in events of this action.
 
-The interleaved rankers and other columns of a log are in ``query_attributes``. Without ``page`` and ``owners`` there,
-the field ``search_config`` of an event names the ranker of its item.
+The interleaved rankers and other columns of a log are in ``query_attributes``. If these have no ``page`` and no
+``owners``, the field ``search_config`` of an event names the ranker of its item.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class Client:
     deadline : float
         The maximum time of a call in seconds, 0.1 by default.
     top : int
-        The number of documents on a page, 10 by default. It should be the ``top`` of the experiment.
+        The number of documents on a page, 10 by default. Use the ``top`` of the experiment.
     pause : float
         The time after a failed call in which no call of this kind is sent, in seconds; 1 by default.
     threads : int

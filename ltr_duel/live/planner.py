@@ -179,7 +179,7 @@ def next_plan(
         The start of the plan, in seconds since 1970. An impression is left out if its window ends later, because it may
         still get clicks.
     last : LivePlan, optional
-        The last plan. By default, the new plan is the first.
+        The last plan, which the new plan follows. By default, the new plan is the first plan.
     winner : str
         A ranker whose list users get from now on, except for users who are held back. By default, the experiment goes
         on.

@@ -114,7 +114,8 @@ def read_keys(path: str | Path, *, create: bool = False) -> Keys:
     Parameters
     ----------
     path : path
-        A text file. Each line has the id of a key, and its secret in hexadecimal digits. ``#`` starts a comment.
+        A text file. Each line of the file has the id of a key, and its secret in hexadecimal digits. ``#`` starts a
+        comment.
     create : bool
         Whether to make a missing file, with a random key; by default, it is not made.
 

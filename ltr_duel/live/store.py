@@ -1,13 +1,6 @@
 """The store of a live experiment: an SQLite file that keeps every page, event and outcome.
 
-- ``exposures``: pages. ``seen`` marks pages with an event in their window, and ``learned`` marks counted pages.
-- ``events`` and ``outcomes``: events of pages, and outcomes for the policy.
-- ``controls``: uses of controls.
-- ``counts``: number of outcomes of each pair. ``first`` marks outcomes of a user's first page of the pair.
-- ``met`` and ``totals``: pairs that each user has seen, and number of counted pages of each set of rankers.
-- ``meta``: settings, id, time of creation, latest time, and version of the plan.
-
-One process decides and learns. Others may read, use controls, forget users and make backups at the same time.
+One process decides and learns. Other processes may read, use controls, forget users and make backups at the same time.
 """
 
 from __future__ import annotations
@@ -27,6 +20,11 @@ from ltr_duel.live.validation import FORGOTTEN, StoreError
 _APPLICATION, _VERSION = 0x4C54524C, 9
 _PATIENCE = 10_000  # milliseconds to wait until another process has finished its transaction
 _DAY = 86_400.0
+# meta: settings, id, time of creation, latest time, and version of the plan
+# exposures: pages; seen: whether a page has an event in its window; learned: whether it was counted
+# outcomes: outcomes for the policy; counts: number of outcomes of each pair of rankers a and b
+# first: whether these are outcomes of users' first pages of the pair; met: pairs that each user has seen
+# totals: number of counted pages of each set of rankers; controls: uses of controls
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE exposures (

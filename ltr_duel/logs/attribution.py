@@ -41,7 +41,7 @@ class Outcome:
         SQL condition that an event must satisfy to count. It may use the columns ``kind``, ``item``, ``position``,
         ``value``, ``dwell``, ``time``, ``user`` and ``owner`` of events. By default, all events count.
     value : str
-        SQL expression of these columns, such as ``"value"``. Its sum over the events of a ranker is the ranker's
+        SQL expression of columns of events, such as ``"value"``. Its sum over the events of a ranker is the ranker's
         credit. By default, the credit is the number of documents with an event.
     within : str
         The maximum age of an exposure, such as ``7d``, for events that do not name their impression. Such an event is
@@ -191,7 +191,7 @@ def _counted(
     weights: dict[str, Outcome],
     find: Callable[[Any], Any] | None,
 ) -> dict[str, Any]:
-    """Check and count the events in one scan. Raises `InputError` if an event cannot be read."""
+    """Check and count the events in one scan."""
     positions = f"coalesce({', '.join(weights)}) IS NOT NULL AND impression IS NOT NULL"
     positions += " AND item IS NULL" * ("shown" in exposures.columns)
     (first,) = engine.rows("SELECT min(time) AS first FROM x", x=exposures)
@@ -258,7 +258,8 @@ def _late(engine: Any, exposures: Relation, events: Relation, outcome: Outcome, 
 def clicked_places(engine: Any, placed: Relation, number: int, *, by_event: bool) -> Relation:
     """Return for each row, in the column ``clicks``, the places on its list with events of an outcome.
 
-    If events name owners, ``owners`` has the owners of the items with events, and ``clicks`` is 1, 2, 3, and so on.
+    If events name owners, the items with events are numbered from 1. ``clicks`` then has numbers of these items, and
+    ``owners`` has their owners.
     """
     rows, place, owners = f"SELECT *, w{number} AS w FROM placed WHERE place IS NOT NULL", "place", ""
     if by_event:

@@ -239,7 +239,7 @@ def without(engine: Any, rows: Relation, lines: Collection[int]) -> Relation:
 
 
 def event_checks(events: Relation, positions: str, first: float | None) -> list[Check]:
-    """Return the checks of events. The first exposure was shown at the time ``first``.
+    """Return the checks of events, given the time of the first exposure.
 
     positions: SQL for whether the position of an event is a place on a list.
     """

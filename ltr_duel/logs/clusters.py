@@ -56,7 +56,7 @@ def cautious_means(
 ) -> Means:
     """Return means and errors for intervals. They are also valid for few outcomes.
 
-    One won and one lost cluster are added to each pair (Agresti, Min. Statistics in Medicine 2005). Without them, a
+    One won and one lost cluster are added to each pair (Agresti and Min, Statistics in Medicine 2005). Without them, a
     ranker that has won all impressions would have an error of 0. The size of an added cluster is the geometric mean of
     the mean cluster size and the design effect. The design effect is the factor by which correlated outcomes increase
     the variance of the mean.

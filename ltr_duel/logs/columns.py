@@ -172,5 +172,5 @@ def _sentence(name: str, kinds: dict[str, str], types: dict[str, str]) -> str:
 
 
 def seconds(text: str) -> str:
-    """Return SQL that converts text to seconds. The text is a number of seconds or a date."""
+    """Return SQL that converts a number of seconds or a date, given as text, to seconds."""
     return f"coalesce(try_cast({text} AS DOUBLE), epoch_us(try_cast({text} AS TIMESTAMPTZ)) / 1e6)"

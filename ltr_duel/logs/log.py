@@ -45,15 +45,15 @@ class ClickLog:
     Parameters
     ----------
     path : path, data frame or Ibis table, optional
-        The log: a file, a folder, a glob pattern, or a table in memory (pandas, polars, Arrow or Ibis). Its columns are
-        described in `LOG_COLUMNS`. With ``events``, it contains the exposures, which are the lists that users saw. With
+        The log: a file, a folder, a glob pattern, or a table in memory (pandas, polars, Arrow or Ibis). `LOG_COLUMNS`
+        describes its columns. With ``events``, the log contains exposures, which are the lists that users saw. With
         ``connect``, it is the name of a table. By default, ``source`` names the file or table.
     format : {"", "jsonl", "csv", "parquet", "ubi"}
-        Format of the files. By default, it follows from their suffix.
+        Format of the files. By default, the suffix of the files tells the format.
     skip_bad : int or None
         Number of unusable lines that may be skipped; None for any number.
     events : path, optional
-        A file of events, which are users' actions on the items of the exposures.
+        The events, which are users' actions on the items of the exposures.
     source : path, optional
         A TOML file that maps the columns of exposures and events to the columns of a log.
     connect : str, optional

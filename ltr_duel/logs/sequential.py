@@ -95,7 +95,7 @@ def confidence_sequence(
     wins, losses, ties: numbers of outcomes that are 1, -1 and 0.
     others, lead, square: number of all other outcomes, their sum, and the sum of their squares.
     tests: number of pairs among which the error probability is divided. A one-sided test counts as half a pair.
-    tuned_at: sum of squared outcomes at which intervals are narrowest.
+    tuned_at: sum of squared deviations at which intervals are narrowest.
     """
     errors.require_between("the confidence", confidence, 1e-9, 1 - 1e-9)
     parts = np.broadcast_arrays(*np.atleast_1d(wins, losses, ties, others, lead, square))
@@ -122,7 +122,7 @@ class Bets(NamedTuple):
 
     @classmethod
     def tuned(cls, spread: float, alpha: float, *, tuned_part: float = 0.5) -> Bets:
-        """Return bets whose intervals are narrowest at the sum ``spread`` of squared outcomes, with error ``alpha``.
+        """Return bets whose intervals, with error ``alpha``, are narrowest at the sum ``spread`` of squared deviations.
 
         By default, half of the capital is divided as in Proposition 9 of Howard et al. The rest is divided evenly.
         """

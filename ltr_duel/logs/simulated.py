@@ -112,7 +112,7 @@ def simulate_log(
     Parameters
     ----------
     path : path
-        The file to write. Its suffix selects JSON lines, CSV or Parquet.
+        The file to write. The suffix of the file selects JSON lines, CSV or Parquet.
     rankings : Rankings
         Rankings with a fixed order of ties. The log has the ids of their corpus, or numbers from 0 if it has no ids.
     clicks, pairs, outcome, top

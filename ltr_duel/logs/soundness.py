@@ -50,7 +50,7 @@ def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = ""
     Parameters
     ----------
     log : ClickLog
-        The log. Open it with ``skip_bad=None``, so that repeated impressions are counted.
+        The log. Open the log with ``skip_bad=None``, so that repeated impressions are counted.
     rankers : collection of str
         The permitted rankers. By default, all rankers are permitted.
     planned : {"", "even"}

@@ -66,10 +66,10 @@ def write_log(
     Parameters
     ----------
     path : path
-        The file to write. Its suffix selects the format: ``.jsonl``, ``.csv`` or ``.parquet``.
+        The file to write. The suffix of the file selects the format: ``.jsonl``, ``.csv`` or ``.parquet``.
     columns : tuple of str
-        Names of the columns, by default all of `LOG_COLUMNS`. Columns of events, and columns of strings with any other
-        name, are also possible.
+        Names of the columns, by default all of `LOG_COLUMNS`. Columns of events are also possible. Columns with other
+        names contain strings.
     private : bool
         Whether only the owner may read the file. By default, the usual permissions apply.
 

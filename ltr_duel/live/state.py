@@ -34,7 +34,7 @@ _TOLERATED = 60.0  # seconds by which the experiment's clock may be ahead withou
 
 
 class LiveState(NamedTuple):
-    """The state of a live experiment with K rankers. In a matrix, row i and column j compare ranker i with ranker j.
+    """The state of a live experiment with K rankers. In a matrix, row i and column j stand for ranker i against j.
 
     Examples
     --------
@@ -206,7 +206,7 @@ def compared_pairs(plan: LivePlan) -> set[frozenset[str]]:
 
 
 def beats_all(wins: IntMatrix) -> FloatVector:
-    """Return the probability that each arm beats all others, given the wins of each arm against each other arm.
+    """Return the probability that each arm beats all others. ``wins`` has the wins of the row against the column.
 
     An arm beats another arm if it would win more than half of their pages that are not ties. The prior of this share is
     uniform. Pages and pairs are regarded as independent. The probabilities are valid for one look.

@@ -202,8 +202,8 @@ def _present(checks: Sequence[Check], rows: Relation) -> list[Check]:
 def _repeated(engine: Any, rows: Relation) -> tuple[list[int], dict[int, int]]:
     """Find lines that repeat an impression, and compare each with the first line of its impression.
 
-    The first result has the lines that are equal except for the time. The second result has the first line for each
-    other line.
+    The first result has the lines that are equal except for the time. The second result has the other lines, each with
+    the first line of its impression.
     """
     (again,) = engine.rows("SELECT count(impression) > count(DISTINCT impression) AS again FROM t", t=rows)
     if not again["again"]:

@@ -122,7 +122,7 @@ class Bets(NamedTuple):
 
     @classmethod
     def tuned(cls, spread: float, alpha: float, *, tuned_part: float = 0.5) -> Bets:
-        """Return bets whose intervals, with error ``alpha``, are narrowest at the sum ``spread`` of squared deviations.
+        """Return bets that give the narrowest intervals of error ``alpha`` if squared deviations sum to ``spread``.
 
         By default, half of the capital is divided as in Proposition 9 of Howard et al. The rest is divided evenly.
         """
@@ -134,7 +134,7 @@ class Bets(NamedTuple):
             return cls(np.log(-tuned_part * np.diff(above) + (1 - tuned_part) / len(_SHARES)))
 
     def log_capital(self, sums: Sequences, m: ArrayLike) -> FloatVector:
-        """Return the logarithm of the capital; with outcomes other than 1, -1 and 0, a lower bound."""
+        """Return the logarithm of the capital, or a lower bound if outcomes other than 1, -1 and 0 occur."""
         wins, losses, ties, others, lead, square = (np.asarray(part, np.float64)[..., None] for part in sums)
         m = np.asarray(m, np.float64)[..., None]
         logs = (
@@ -197,7 +197,7 @@ def _log_e(square: FloatVector, variance: FloatVector, alpha: float) -> FloatVec
 
 
 def _components(variance: ArrayLike, alpha: float) -> tuple[FloatMatrix, FloatMatrix]:
-    """Return the logarithms of the terms of the e-value, as constants and slopes of linear functions of S^2 / V."""
+    """Return arrays c and s. The logarithm of each term of the e-value is c + s S^2 / V."""
     log = -2 * np.log(alpha)
     narrowest = TUNED_AT / (log + np.log(1 + log))  # rho with about the narrowest intervals at V = TUNED_AT
     ratio = np.asarray(variance, np.float64)[..., None] / np.append(_RHO, narrowest)

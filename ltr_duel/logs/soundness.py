@@ -184,8 +184,8 @@ def _rankers(log: ClickLog, rows: Relation, facts: dict[str, Any], planned: str)
 def _frequencies(engine: Any, lists: Relation, members: Members, within: str = "") -> IntMatrix:
     """Count how many users saw each set of rankers on their first list, by block of time.
 
-    Later lists do not count, because an experiment may show a user the same rankers every time. With ", block" as
-    ``within``, the first list of each user in each block counts.
+    Later lists do not count, because an experiment may show a user the same rankers every time. With
+    ``within=", block"``, the first list of each user in each block counts.
     """
     sets = dict.fromkeys(members.values())
     users = 'coalesce("user", CAST(line AS VARCHAR))' if "user" in lists.columns else "line"
@@ -209,9 +209,9 @@ def _planned_frequencies(name: str, sets: list[Set], counts: list[int]) -> Findi
 
 
 def _ownership(engine: Any, lists: Relation) -> list[dict[str, Any]]:
-    """Count lists by their rankers and owners. In ``top`` and ``head``, -1 stands for no owner.
+    """Count lists by their rankers and owners.
 
-    top, head: owner of position 1, and owner of the first document that has an owner.
+    top, head: owner of position 1, and owner of the first document that has an owner; -1 if there is none.
     mixed, two, single: whether owners differ, at least two documents have owners, the list has one document.
     """
     each = (f"coalesce(CASE WHEN array_length(owners) >= {k} THEN owners[{k}] END, -1) AS o{k}" for k in _POSITIONS)

@@ -242,7 +242,7 @@ class _Service:
     async def _body(
         self, request: Request, required: tuple[str, ...], optional: tuple[str, ...] = ()
     ) -> dict[str, Any]:
-        """Return the JSON object in the body. Raises an error if the body is something else."""
+        """Return the JSON object in the body."""
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise HTTPException(415, "the body must be JSON, with 'content-type: application/json'", _CLOSE)
         body = bytearray()

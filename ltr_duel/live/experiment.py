@@ -281,7 +281,7 @@ class Experiment:
             self.plan: LivePlan = self._controlled(self._planner.plan(self._planned()))
 
     def _planned(self) -> int:
-        """Return the version of the current plan. Versions also increase when a ranker is dropped."""
+        """Return the version of the current plan, which also increases when a ranker is dropped."""
         return self._first + self._planner.version
 
     def control(

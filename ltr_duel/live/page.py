@@ -106,7 +106,6 @@ def _use(control: Control) -> tuple[str, str]:
 
 
 def _ranker(state: LiveState, k: int) -> dict[str, str | float]:
-    """Return a row of the table of rankers, with the length of its bar in percent."""
     exposure = float(state.exposure[k])
     return {
         "name": state.rankers[k],
@@ -117,7 +116,6 @@ def _ranker(state: LiveState, k: int) -> dict[str, str | float]:
 
 
 def _cell(state: LiveState, i: int, j: int) -> dict[str, str]:
-    """Return the result of the row's ranker against the column's ranker."""
     if i == j:
         return {"kind": "same", "mean": "", "interval": "", "counts": ""}
     wins, losses, ties = (int(n) for n in (state.first_wins[i, j], state.first_wins[j, i], state.first_ties[i, j]))

@@ -170,7 +170,7 @@ def settings_in(db: sqlite3.Connection, store: str | Path) -> Settings:
 
 
 def backup_store(store: str | Path, out: str | Path) -> int:
-    """Copy a store to a new file, and return the number of its pages. The store may be in use."""
+    """Copy a store, which may be in use, to a new file. Return the number of its pages."""
     target = arguments.as_path("a backup", out)
     for path in (target, *(target.with_name(f"{target.name}{end}") for end in ("-wal", "-shm"))):
         if path.exists():

@@ -31,7 +31,7 @@ _KIND = re.compile(r"kind = '((?:[^']|'')*)'.*", re.DOTALL)
 class Outcome:
     """A rule that decides which ranker wins an impression.
 
-    The rule credits events to rankers. The ranker with the highest credit wins.
+    The rule credits events to rankers, and the ranker with the highest credit wins.
 
     Parameters
     ----------
@@ -47,8 +47,8 @@ class Outcome:
         The maximum age of an exposure, such as ``7d``, for events that do not name their impression. Such an event is
         credited to the last exposure of its item to its user. By default, events without an impression do not count.
     window : float, optional
-        Time in seconds after an exposure in which its events count, as in live experiments. Events without a time
-        always count. With a window, events with a value of 0 or less do not count. By default, there is no window.
+        Time in seconds after an exposure in which its events count, as in live experiments. With a window, events with
+        a value of 0 or less do not count. By default, there is no window.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def attribute(
 
     Its columns are ``row`` (the id of the exposure), ``place``, ``owner``, and the sums w0, w1, ... of the outcomes. If
     events name owners, an owner that is not a ranker of the exposure has the number `NO_RANKER`, and the column
-    ``strange`` has its name. ``find`` returns the position of an event in its file.
+    ``strange`` has its name.
     """
     by_event = not {"owners", "page"} & set(exposures.columns)  # events name the owners of their items
     if by_event and "rankers" not in exposures.columns:
@@ -191,7 +191,6 @@ def _counted(
     weights: dict[str, Outcome],
     find: Callable[[Any], Any] | None,
 ) -> dict[str, Any]:
-    """Check and count the events in one scan."""
     positions = f"coalesce({', '.join(weights)}) IS NOT NULL AND impression IS NOT NULL"
     positions += " AND item IS NULL" * ("shown" in exposures.columns)
     (first,) = engine.rows("SELECT min(time) AS first FROM x", x=exposures)
@@ -219,10 +218,7 @@ def _counted(
 
 
 def _place(exposures: Relation, *, by_event: bool, items: bool) -> tuple[str, str]:
-    """Return SQL for the place of an event's item on the list, and SQL for the owner of this item.
-
-    The place is null if the item is not on the list. In a log without lists, the place is the item's id or position.
-    """
+    """Return SQL for the place of an event's item on the list, and SQL for the owner of this item."""
     lists = [name for name in ("shown", "owners") if name in exposures.columns]
     place = "coalesce(item, CAST(position AS VARCHAR))"
     if lists:

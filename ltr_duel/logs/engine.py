@@ -1,7 +1,7 @@
 """The SQL engine that reads logs, which may be larger than memory. It is DuckDB in the current process.
 
-A relation is a table, a view or a query. Tables are kept in a temporary folder, with all data that exceed the memory
-limit. `ltr_duel.logs.warehouse` runs the same queries in another database.
+Tables are kept in a temporary folder, with all data that exceed the memory limit. `ltr_duel.logs.warehouse` runs the
+same queries in another database.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def _close(duckdb: Any, folder: str) -> None:
 
 
 def memory_limit() -> str:
-    """Return the memory limit of DuckDB. By default, it is about half of the free memory, at most 2.5 GB."""
+    """Return the memory limit of DuckDB, by default half of the free memory, but at most 2.5 GB."""
     return os.environ.get(VARIABLE) or f"{max(min(_MOST, host.free_memory() // 2), _LEAST)}B"
 
 

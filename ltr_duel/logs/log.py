@@ -168,9 +168,7 @@ class ClickLog:
         return log
 
     def rows(self, columns: Collection[str] = tuple(LOG_COLUMNS), number: int = 0) -> Relation:
-        """Return a relation of the usable rows, with the column ``line``. Columns that the log lacks are left out.
-
-        Raises `InputError` if there are too many unusable rows.
+        """Return a relation of the usable rows. Raises `InputError` if there are too many unusable rows.
 
         number: index of the outcome whose events become the column ``clicks``.
         """

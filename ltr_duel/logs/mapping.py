@@ -116,7 +116,7 @@ class Part:
 
 
 def select(columns: dict[str, Any], where: str, source: str) -> str:
-    """Return the SQL that selects the mapped columns of a source. Without a mapping, all columns are selected."""
+    """Return the SQL that selects the mapped columns of a source."""
     chosen = []
     for name, value in columns.items():
         names = f"ARRAY[{', '.join(map(quoted, value))}]" if isinstance(value, list) else value  # Postgres has ARRAY
@@ -127,8 +127,8 @@ def select(columns: dict[str, Any], where: str, source: str) -> str:
 def read(engine: Engine, part: Part) -> tuple[Relation, Callable[[int], Position]]:
     """Create the relation of a part. Also return a function that finds the file and line of a row.
 
-    ``origin`` numbers the rows of the files. A mapping may turn one of these rows into several rows of the relation.
-    The column ``line`` numbers the rows of the relation.
+    The column ``origin`` numbers the rows of the files. The column ``line`` numbers the rows of the relation, because a
+    mapping may turn one row of a file into several rows.
     """
     with part.located():
         paths = files_of(part.file)

@@ -146,10 +146,7 @@ def _power_beyond(pair: PairVariance, effect: float, n: float, level: float, *, 
 
 
 def shrunk(mean: FloatVector, error: FloatVector) -> FloatVector:
-    """Return the effects of pairs, given their means and errors. Large means are often large by chance.
-
-    The means are therefore moved towards 0 (empirical Bayes). The true effects are modelled as random numbers around 0.
-    """
+    """Return the means of pairs, moved towards 0 because large means are often large by chance (empirical Bayes)."""
     finite = np.isfinite(error)
     varies = max(0.0, float(np.mean(mean[finite] ** 2 - error[finite] ** 2))) if finite.any() else 0.0
     total = varies + np.where(finite, error, 1.0) ** 2

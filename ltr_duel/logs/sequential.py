@@ -216,6 +216,5 @@ def _bisected(
 
 
 def _log_sum(logs: FloatMatrix) -> FloatVector:
-    """Return the logarithm of the sum of each row, given the logarithms of its entries."""
     most = logs.max(axis=-1)
     return np.asarray(most + np.log(np.exp(logs - most[..., None]).sum(axis=-1)), np.float64)

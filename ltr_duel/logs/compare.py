@@ -46,7 +46,7 @@ def compare_log(
         The log. A path or a table is opened with the default settings of `ClickLog`.
     outcomes : str, Outcome, Ratio, or a sequence of them
         The first outcome decides. The results for the other outcomes are in ``comparison.secondary``. By default,
-        all outcomes of a `ClickLog` are used that are not guardrails, and ``click`` for any other log. When you open a
+        all outcomes of a `ClickLog` that are not guardrails are used, and ``click`` for any other log. When you open a
         `ClickLog`, give all outcomes and guardrails as its argument ``outcome``.
     guardrails : mapping of str to float
         Outcomes or ratios that must not get worse, each with the largest accepted loss. The loss of an outcome is at

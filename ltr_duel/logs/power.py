@@ -128,9 +128,9 @@ def _impressions(pair: PairVariance, effect: float, power: float, level: float, 
 
 
 def _power_beyond(pair: PairVariance, effect: float, n: float, level: float, *, always: bool) -> float:
-    """Return by how many standard deviations the expected sum of n outcomes exceeds the critical value.
+    """Return by how many standard deviations the expected sum of n outcomes exceeds the critical values.
 
-    The sum must exceed the critical values of two tests, Student's test and the sign test of clusters.
+    The critical values belong to Student's test and to the sign test of clusters.
     """
     square = max(pair.square, effect)  # a mean of fractional outcomes may exceed their mean square
     added, users = math.sqrt(pair.design * pair.size), n / pair.size

@@ -1,8 +1,8 @@
-"""A client with which a search page calls `ltr-duel serve`. It requires only the standard library.
+"""A client with which a search page calls the service `ltr-duel serve`. It requires only the standard library.
 
-Each call ends within its deadline. If a search is not answered in time, the page shows the incumbent's list. Nothing is
-sent twice. After a failed call, the client pauses: for a moment it sends no call of this kind. When calls begin to
-fail, the logger ``ltr_duel.client`` tells why. If a process forks, make the client after the fork.
+Each call ends within its deadline. If the service does not answer in time, the page shows the list of the incumbent,
+the ranker that users see outside of the experiment. After a failed call, the client sends no call of this kind for a
+moment. The logger ``ltr_duel.client`` tells why calls fail. If a process forks, make the client after the fork.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Shown(NamedTuple):
     page: tuple[Any, ...]  # ids of the documents, from the top
     token: str  # for `Client.report`; empty if the page does not count
     rankers: tuple[str, ...]  # the rankers whose lists are on the page
-    served: str  # "experiment", or why the search is outside of it, or "fallback" if there was no valid answer
+    served: str  # "experiment", or why nothing is compared; "fallback" if there was no valid answer
     why: str = ""  # why there was no valid answer
 
 
@@ -46,7 +46,7 @@ class Client:
     Parameters
     ----------
     url : str
-        The address of the service, such as ``http://127.0.0.1:8080``. Behind a proxy, it includes the service's path.
+        The address of the service, such as ``http://127.0.0.1:8080``. Behind a proxy, include the path of the service.
     incumbent : str
         The ranker whose list is shown if the service does not answer.
     key : str
@@ -54,9 +54,9 @@ class Client:
     deadline : float
         The maximum time of a call in seconds, 0.1 by default.
     top : int
-        How many documents of the incumbent's list are shown, 10 by default. Use the ``top`` of the experiment.
+        The number of documents on a page, 10 by default. Use the ``top`` of the experiment.
     pause : float
-        After a failed call, no call of the same kind is sent for this time in seconds, 1 by default.
+        The time after a failed call in which no call of this kind is sent, in seconds; 1 by default.
     threads : int
         The maximum number of requests at the same time, 16 by default.
 
@@ -111,7 +111,7 @@ class Client:
         *,
         context: Mapping[str, str] | None = None,
     ) -> Shown:
-        """Return the page to show for a search, within the deadline. The same search gets the same page again.
+        """Return the page to show for a search, within the deadline.
 
         Parameters
         ----------
@@ -119,7 +119,7 @@ class Client:
             A stable id of the user or of the session.
         query : str
         rankings : mapping of str to sequence
-            The list of each ranker: document ids, best first. The incumbent's list is required.
+            The list of each ranker, as document ids with the best first. The incumbent's list is required.
         context : mapping of str to str, optional
             Further attributes of the search. Their names must be in the settings of the experiment.
         """
@@ -133,20 +133,20 @@ class Client:
         return Shown(tuple(rankings[self._incumbent][: self._top]), "", (self._incumbent,), FALLBACK, why)
 
     def report(self, token: str, events: Sequence[Mapping[str, Any]]) -> bool:
-        """Report events of a page. Return whether the service has stored them; a repeated report changes nothing.
+        """Report events of a page, and return whether the service has stored them. You may repeat a report.
 
         Parameters
         ----------
         token : str
             The token of the page.
         events : sequence of mappings
-            What the user did. An event has a ``kind`` (``view`` when the page is displayed, ``click``, or another word)
-            and may have a ``document``, a ``value`` and an ``id``.
+            What the user did. An event has a ``kind``, such as ``view`` (the page was displayed) or ``click``. It may
+            have a ``document``, a ``value`` and an ``id``.
         """
         return bool(token) and not self._call("/events", {"token": token, "events": list(events)})[1]
 
     def _call(self, path: str, fields: dict[str, Any]) -> tuple[Any, str]:
-        """Return the answer of the service, and why it cannot be used; the second is empty if it can be used."""
+        """Return the answer of the service, and why it cannot be used; "" if it can be used."""
         if time.monotonic() < self._asleep.get(path, 0.0):
             return None, f"not sent, because a call failed recently: {self._why.get(path)}"
         answer, failed = None, True

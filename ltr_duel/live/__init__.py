@@ -1,6 +1,6 @@
-"""Compare rankers with real users: a plan decides which page a search gets, and a policy learns from the clicks.
+"""Compare rankers with real users. A plan decides which page a search gets, and a policy learns from the clicks.
 
-A plan contains the probability of each set of rankers. The policy learns from the outcomes, and makes the next plan.
+A plan contains the probability of each set of rankers. After a batch of outcomes, the policy makes the next plan.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""The HTTP service of a live experiment. It requires a key, and limits the size and the time of each request.
+"""The HTTP service of a live experiment. Each request requires a key, and has a limited size and time.
 
 request -> `Guard` (key, time) -> body -> `GroupCommit` (one transaction for all waiting calls) -> `Experiment`
 """
@@ -40,7 +40,7 @@ _LARGEST_BATCH = 64  # calls in one transaction; few, so that the next calls do 
 _EVERY = 1.0  # seconds after which the service looks again for pages whose window is over
 _REST = 0.02  # seconds of rest after some pages were counted, in which waiting calls are answered
 _STATE_SECONDS = 1.0  # a state is computed again if it is at least this old
-_STATE_SHARE = 4  # and this many times as old as its computation took: at most a fifth of a core
+_STATE_SHARE = 4  # and at least this multiple of its computing time old; so states take at most a fifth of a core
 _OF_DECISION = "page", "token", "rankers", "served", "version"
 _BROKEN_SECONDS = 10.0  # how long /health reports a failure of the store
 _REFRESH = "10"  # seconds after which a browser loads the page again
@@ -57,7 +57,7 @@ _TOO_LATE = "the answer took too long; it is unknown whether the request was sto
 
 
 class GroupCommit:
-    """Answers calls in groups: those that arrive during a transaction share the next transaction."""
+    """Answers calls in groups. All calls that arrive during a transaction share the next transaction."""
 
     def __init__(self, experiment: Experiment) -> None:
         self._experiment = experiment
@@ -67,7 +67,7 @@ class GroupCommit:
         self._broken_until = 0.0
 
     async def answer(self, call: Search | Report) -> Any:
-        """Return the answer to a call, once its rows are on disk. Raises the error that the call caused."""
+        """Return the answer to a call when its changes are on disk, or raise the error that it caused."""
         if self.waiting >= _MOST_WAITING:
             raise StoreError("too many requests are waiting for an answer")
         future = asyncio.get_running_loop().create_future()
@@ -98,7 +98,7 @@ class GroupCommit:
         self._work = None
 
     def warn(self, error: StoreError) -> None:
-        """Log that the store failed, once for many calls that fail in a row."""
+        """Log that the store failed. Many failures in a row are logged once."""
         now = time.monotonic()
         if now >= self._broken_until:
             LOG.warning("%s", error)
@@ -231,7 +231,6 @@ class _Service:
         return Response(self.metrics.text(await self._latest_state()), media_type=self.metrics.media_type)
 
     async def _latest_state(self) -> LiveState:
-        """Return the latest state, or compute it again if it is too old."""
         async with self._reading:
             began = time.monotonic()
             if self._state is None or began >= self._state_ends:
@@ -243,7 +242,7 @@ class _Service:
     async def _body(
         self, request: Request, required: tuple[str, ...], optional: tuple[str, ...] = ()
     ) -> dict[str, Any]:
-        """Return the JSON object in the body. Raises an error if the body is something else."""
+        """Return the JSON object in the body."""
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise HTTPException(415, "the body must be JSON, with 'content-type: application/json'", _CLOSE)
         body = bytearray()
@@ -265,7 +264,7 @@ class _Service:
 
     @asynccontextmanager
     async def lifespan(self, app: Starlette) -> AsyncIterator[None]:
-        """Let the policy learn while the service runs. At the end, answer the requests that wait."""
+        """Let the policy learn while the service runs. At the end, answer the waiting requests."""
         learning = asyncio.create_task(self._learn())
         yield
         learning.cancel()
@@ -286,7 +285,7 @@ class _Service:
 def make_app(
     experiment: Experiment, keys: Keys, api_key: str, *, largest_body: int = 250_000, answer_seconds: float = 10.0
 ) -> ASGIApp:
-    """Return the HTTP service of an open experiment. The keys sign the plan that it hands out."""
+    """Return the HTTP service of an open experiment. ``keys`` sign the plans that it hands out."""
     service = _Service(experiment, keys, largest_body)
     app = Starlette(
         routes=service.routes(),

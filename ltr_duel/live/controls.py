@@ -1,8 +1,8 @@
 """The controls with which an operator steers an experiment: pause, resume, share, drop, winner, end.
 
-Each use of a control adds a row to the store, and the rows together give the state of the controls (`Controls`). The
-plan contains this state. Users who stay in the experiment keep their pages, unless a ranker is dropped. After a drop, a
-new policy for the remaining rankers starts, and learns from their earlier outcomes.
+Each use of a control is a row of the store. The state of the controls (`Controls`) follows from all rows, and the plan
+contains this state. When a ranker is dropped, a new policy for the other rankers starts, and learns from their earlier
+outcomes. The other controls do not change the pages of users who stay in the experiment.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ class Controls(NamedTuple):
     """The state of the controls after all their uses."""
 
     mode: str = RUNS  # "experiment", "paused", "winner" or "ended"
-    winner: str = ""  # the ranker served instead of the experiment; while paused, the ranker that "resume" will serve
+    winner: str = ""  # the ranker served instead of the experiment; while paused, "resume" will serve it again
     share: float = 1.0  # share of the users in the experiment
     holdback: float = 0.0  # share of the users who always get the incumbent's list
     dropped: tuple[str, ...] = ()
-    version: int = 0  # version of the plan when the last ranker was dropped; the next plans count on from it
+    version: int = 0  # version of the plan when the last ranker was dropped
 
     @property
     def words(self) -> str:
@@ -74,7 +74,7 @@ class Controls(NamedTuple):
         return tuple(k for k, name in enumerate(settings.rankers) if name not in self.dropped)
 
     def after(self, control: Control, settings: Settings) -> Controls:
-        """Return the state after a use. Raises `InputError` if the use is invalid or changes nothing."""
+        """Return the state after a use. Raises `InputError` if it is invalid or changes nothing."""
         action, ranker = control.action, control.ranker
         errors.require_one_of("control", action, ACTIONS)
         if self.mode == ENDED:
@@ -120,7 +120,7 @@ class Controls(NamedTuple):
 
 
 def fold(controls: Iterable[Control], settings: Settings) -> Controls:
-    """Return the state after all these uses, beginning with the settings' share and holdback."""
+    """Return the state after all these uses."""
     state = Controls(share=settings.share, holdback=settings.holdback)
     for control in controls:
         state = state.after(control, settings)
@@ -133,7 +133,7 @@ def controls_in(db: sqlite3.Connection) -> list[Control]:
 
 
 def add_control(db: sqlite3.Connection, settings: Settings, control: Control) -> Controls:
-    """Store the use of a control, inside a transaction of the caller, and return the state after it."""
+    """Store the use of a control, and return the state after it. The caller begins and ends the transaction."""
     require_text("the name of the operator", control.who, 100, empty=True)
     if control.action != "share" and (control.share, control.holdback) != (None, None):
         raise InputError(f"'{control.action}' takes no share and no holdback")
@@ -147,13 +147,13 @@ def add_control(db: sqlite3.Connection, settings: Settings, control: Control) ->
 
 
 def require_policy(settings: Settings, before: Controls, control: Control) -> None:
-    """Raise an error if the policy cannot work without the dropped ranker. The test is slow: use no transaction."""
+    """Raise `InputError` if the policy cannot work without a dropped ranker. This is slow, so use no transaction."""
     if control.action == "drop":
         Planner(settings, before.after(control, settings).left(settings))
 
 
 def control_store(store: str | Path, control: Control) -> Controls:
-    """Use a control of an experiment that another process may be serving, and return the state after it."""
+    """Use a control of an experiment, which another process may serve, and return the state after it."""
     with closing(connected(store)) as db:
         try:
             settings = settings_in(db, store)
@@ -167,7 +167,7 @@ def control_store(store: str | Path, control: Control) -> Controls:
 
 
 def read_controls(store: str | Path) -> tuple[Controls, list[Control]]:
-    """Return the state of the controls of a store, and all uses."""
+    """Return the state of the controls of a store, and all uses of controls."""
     with reading(store) as db:
         used = controls_in(db)
         return fold(used, settings_in(db, store)), used

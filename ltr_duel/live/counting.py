@@ -1,7 +1,7 @@
-"""Count the pages of a live experiment. When the window of a page is over, it counts if the user has seen it.
+"""Count the pages of a live experiment when their windows are over.
 
-The events inside the window then decide which ranker won. Each page is counted once, in the order of display. The
-state, the policy and the exported log use the same counts.
+The window of a page is the time in which its events count. These events decide which ranker won. A page counts only if
+the user has seen it. The state, the policy and the exported log use the same counts.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ ON CONFLICT DO UPDATE SET shown = shown + 1, seen = seen + excluded.seen, clicke
 
 
 def positions_in(clicked: str | None) -> list[int]:
-    """Return the positions that the column `CLICKED` lists, in ascending order."""
+    """Return the positions in the column `CLICKED`, in ascending order."""
     return sorted(map(int, clicked.split(","))) if clicked else []
 
 
 def count_due(store: Store, settings: Settings, now: float) -> tuple[int, list[Outcome]]:
-    """Count some pages whose window is over at the time ``now``. The caller begins and ends the transaction.
+    """Count some pages whose window is over at the time ``now``.
 
-    Returns the number of these pages, and the outcomes of the pages that count.
+    Return their number, and the outcomes of the pages that count. The caller begins and ends the transaction.
     """
     values, window = {"credit": settings.credit, "window": settings.window}, settings.window
     due = list(takewhile(lambda row: now - row[0] > window, store.db.execute(_DUE, values)))  # times never decrease
@@ -46,7 +46,7 @@ def _count(
     store: Store, settings: Settings, n: int, impression: str, user: str, text: str, record: str, seen: int,
     clicked: str | None,
 ) -> Outcome | None:  # fmt: skip
-    """Mark a page as counted. Store and return its outcome, or return None if the page does not count."""
+    """Count a page. Store and return its outcome; return None if the page does not count."""
     db, rankers = store.db, json.loads(text)
     counts = seen or settings.count == "shown"
     db.execute("UPDATE exposures SET learned = 1 WHERE n = ?", (n,))

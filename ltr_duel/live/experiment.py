@@ -1,10 +1,10 @@
-"""A live experiment: a plan decides searches, a store keeps pages and events, and a policy learns from the outcomes.
+"""A live experiment, which answers searches with pages of interleaved lists and learns from the clicks.
 
     search -> plan -> page, a row of the store        events of the page -> rows of the store
     window of the page over -> credit -> outcome -> policy, in batches -> next plan
 
-After a restart, the policy is told all stored outcomes again, in the same order and in the same batches. The plan is
-therefore the same as before.
+The window of a page is the time in which its events count. After a restart, the policy gets all stored outcomes again,
+so that it makes the same plan as before.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _EVENT = "INSERT OR IGNORE INTO events SELECT ?1, ?2, ?3, ?4, ?5, ?6 FROM exposu
 
 
 class Experiment:
-    """A live experiment with its store. Use `Experiment.open` to make one; several threads may use it.
+    """A live experiment with its store. Make it with `Experiment.open`. Several threads may use it.
 
     When a call returns, its changes are on disk. A call that raises an error has changed nothing.
 
@@ -88,7 +88,7 @@ class Experiment:
         cls, store: str | Path, settings: Settings | None = None, *, keys: Keys | None = None,
         clock: Callable[[], float] = time.time,
     ) -> Experiment:  # fmt: skip
-        """Open the store of an experiment. If settings are given, a missing store is created.
+        """Open the store of an experiment. A missing store is created if you give settings.
 
         Parameters
         ----------
@@ -96,7 +96,7 @@ class Experiment:
         settings : Settings, optional
             The settings. For an existing store, only ``confidence``, ``margin`` and ``serve`` may have changed.
         keys : Keys, optional
-            The secrets that sign tokens. By default, a random key, whose tokens are valid until the process ends.
+            The secrets that sign tokens. By default, a random key is used. Its tokens are valid until the process ends.
         clock : callable, optional
             A function that returns the time in seconds since 1970. The time of the experiment never goes back.
 
@@ -133,15 +133,15 @@ class Experiment:
     ) -> Decision:  # fmt: skip
         """Return the page to show for a search, with a token for reporting its events.
 
-        Until the next plan, the same user, query and lists get the same page with the same token.
+        A user who repeats the search gets the same page and token again, until the lists or the plan change.
 
         Parameters
         ----------
         user, query : str
             A stable id of the user or session, and the text of the query. Neither may be empty.
         rankings : mapping of str to sequence
-            The list of each ranker: document ids, best first. Only rankers that ``plan.rankers(user, query)`` returns
-            are required.
+            The list of each ranker, as document ids with the best first. Only the lists of the rankers that
+            ``plan.rankers(user, query)`` returns are required.
         context : mapping of str to str, optional
             Further attributes of the search. Their names must be in the settings.
 
@@ -162,8 +162,8 @@ class Experiment:
         token : str
             The token that `decide` returned with the page.
         events : sequence of Event or mapping
-            What the user did. Events of the kind ``settings.credit`` credit rankers if they arrive inside the window.
-            Later events are only kept for the log.
+            What the user did. Events of the kind ``settings.credit`` decide which ranker wins, if they arrive inside
+            the window. Later events are only kept for the log.
 
         Raises
         ------
@@ -183,7 +183,7 @@ class Experiment:
         return answer
 
     def answer(self, calls: Sequence[Search | Report]) -> list[Decision | str | InputError]:
-        """Return the result or the error of each call. One transaction stores the changes of all these calls."""
+        """Return the result or the error of each call. All changes are stored in one transaction."""
         with self._lock:
             self._look()
             now, answers, writes = self._now(), list[Any](), list[tuple[str, Sequence[Any]]]()
@@ -229,11 +229,11 @@ class Experiment:
         return impression
 
     def learn(self) -> int:
-        """Count all pages whose window is over, and return their number. A complete batch leads to the next plan."""
+        """Count all pages whose window is over, and return their number. The policy learns from their outcomes."""
         return sum(iter(self.learn_some, 0))
 
     def learn_some(self) -> int:
-        """Do the same as `learn` for at most 50 pages, so that searches need not wait long."""
+        """Count at most 50 pages as `learn` does, so that searches need not wait long."""
         with self._planning:
             with self._lock, self._store.transaction():
                 self._look()
@@ -252,7 +252,7 @@ class Experiment:
             return due
 
     def _begin(self) -> None:
-        """Start a policy for the remaining rankers, and tell it the stored outcomes between them."""
+        """Start a policy for the rankers that are not dropped, and tell it their stored outcomes."""
         with self._lock, self._store.transaction():
             self.used = controls_in(self._store.db)
             self.controls = fold(self.used, self.settings)
@@ -266,12 +266,12 @@ class Experiment:
         self._tell(outcomes)
 
     def _reserve(self, version: int) -> None:
-        """Store the version of a plan before the plan is used, so that no later plan gets the same version."""
+        """Store the version of a plan before the plan is used, so that no later plan gets this version."""
         if version > self._store.meta("version"):
             self._store.set_meta("version", version)
 
     def _tell(self, outcomes: Sequence[Outcome]) -> None:
-        """Tell the policy all complete batches of outcomes, and make the plan. Searches are answered meanwhile."""
+        """Tell the policy all complete batches of outcomes, and make the plan."""
         self._untold += outcomes
         batch = self.settings.batch
         while len(self._untold) >= batch:
@@ -281,7 +281,7 @@ class Experiment:
             self.plan: LivePlan = self._controlled(self._planner.plan(self._planned()))
 
     def _planned(self) -> int:
-        """Return the version of the current plan. After a drop, versions count on from the last plan before it."""
+        """Return the version of the current plan, which also increases when a ranker is dropped."""
         return self._first + self._planner.version
 
     def control(
@@ -295,8 +295,8 @@ class Experiment:
         ranker : str
             The ranker to drop or to serve, for "drop" and "winner".
         share, holdback : float, optional
-            For "share": the share of users in the experiment, and of users who always get the incumbent's list. By
-            default, both stay unchanged.
+            For "share", the share of users in the experiment, and the share of users who always get the incumbent's
+            list. By default, a share stays unchanged.
         who : str
             The name of the operator, which is stored.
 
@@ -308,7 +308,7 @@ class Experiment:
         Raises
         ------
         InputError
-            If the use is invalid or changes nothing.
+            If the control is invalid in this state of the experiment, or would change nothing.
         """
         control = Control(action, ranker, share, holdback, who, self._clock())
         require_policy(self.settings, self.controls, control)
@@ -328,7 +328,7 @@ class Experiment:
             self._take_controls()
 
     def _take_controls(self) -> None:
-        """Read the controls. A dropped ranker stays in the plan until `learn` makes the next plan."""
+        """Read the controls. A dropped ranker stays in the plan until the next plan."""
         self.used = controls_in(self._store.db)
         self.controls = fold(self.used, self.settings)
         self.plan = self._controlled(self.plan)

@@ -1,4 +1,4 @@
-"""Export the click log of a live experiment, with the same pages that `Experiment.state` counts."""
+"""Export the click log of a live experiment, with all pages that count and compare rankers."""
 
 from __future__ import annotations
 
@@ -32,11 +32,10 @@ WHERE {_COUNTED} ORDER BY exposures.n, events.time
 def export_log(
     store: str | Path, out: str | Path, *, events: str | Path | None = None, without: Sequence[str] = ()
 ) -> int:
-    """Write the counted pages that show several rankers as a click log, and return the number of rows.
+    """Write the click log of an experiment, which may be running. Return the number of rows.
 
-    The column ``clicks`` has the events that credit rankers, so `compare_log` gives the same result as
-    `Experiment.state`. ``events`` is a second file for all events of these pages, including late ones. ``without``
-    names columns to leave out: ``query``, ``user`` or both. The experiment may be running.
+    `compare_log` gives the same result for this log as `Experiment.state`. ``events`` is a second file for all events
+    of its pages, also events after the window. ``without`` names columns to leave out: ``query``, ``user`` or both.
     """
     for name in without:
         errors.require_one_of("column to leave out", name, _PRIVATE)

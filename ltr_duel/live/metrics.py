@@ -1,4 +1,4 @@
-"""What a Prometheus server reads at ``/metrics``: the service's answers and their times, and counts of pages."""
+"""The metrics of the service for a Prometheus server: answers, their times, and numbers of pages."""
 
 from __future__ import annotations
 

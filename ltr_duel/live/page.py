@@ -85,7 +85,6 @@ def _facts(state: LiveState) -> dict[str, str]:
 
 
 def _to_go(state: LiveState) -> str:
-    """Tell in words how many more pages a decision needs."""
     to_go = state.impressions_to_go
     if not to_go:
         return "none"
@@ -107,7 +106,6 @@ def _use(control: Control) -> tuple[str, str]:
 
 
 def _ranker(state: LiveState, k: int) -> dict[str, str | float]:
-    """Return a row of the table of rankers, with the length of its bar in percent."""
     exposure = float(state.exposure[k])
     return {
         "name": state.rankers[k],
@@ -118,7 +116,6 @@ def _ranker(state: LiveState, k: int) -> dict[str, str | float]:
 
 
 def _cell(state: LiveState, i: int, j: int) -> dict[str, str]:
-    """Return the result of the row's ranker against the column's ranker."""
     if i == j:
         return {"kind": "same", "mean": "", "interval": "", "counts": ""}
     wins, losses, ties = (int(n) for n in (state.first_wins[i, j], state.first_wins[j, i], state.first_ties[i, j]))

@@ -1,7 +1,7 @@
-"""A plan: the probability with which each set of rankers is shown, and the rule that decides the page of a search.
+"""A plan decides which rankers a search compares, and which page it gets.
 
-The page of a search depends only on the plan, the user, the query and the rankers' lists. Every machine that has the
-plan therefore shows the same page, and no machine needs to store anything. docs/plans.md describes the rules, and
+The page depends only on the plan, the user, the query and the rankers' lists. Every machine that has the plan therefore
+shows the same page, and no machine needs to store anything. docs/plans.md describes the rules, and
 `clients/js/plan.js` implements them in JavaScript.
 
     SHA-256(salt, version, user, query) = state of SFC64 -> set of rankers -> interleaved list
@@ -52,7 +52,7 @@ class Decision(NamedTuple):
     page: tuple[Any, ...]  # ids of the documents to show, from the top
     rankers: tuple[str, ...]  # the rankers whose lists are on the page
     record: dict[str, Any] | None  # the page as a row of a click log; None for a page of one ranker
-    served: str  # "experiment", or why the search is outside: "share", "holdback", "paused", "winner" or "ended"
+    served: str  # "experiment", or why nothing is compared: "share", "holdback", "paused", "winner" or "ended"
     version: int  # version of the plan
     impression: str = ""  # name of this page, unique in the experiment; empty outside of the experiment
     token: str = ""  # for reporting events to a service; empty without a service
@@ -60,25 +60,25 @@ class Decision(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LivePlan:
-    """Which users take part in an experiment, and with which probability each set of rankers is shown to a search.
+    """A plan, with the probability of each set of rankers, and the share of users who take part.
 
     Parameters
     ----------
     experiment, version : str, int
         The name of the experiment, and the number of the plan, from 1.
     at : int
-        The start of the plan in seconds since 1970, which is used only when logs are checked.
+        The start of the plan in seconds since 1970. It is used only to check logs.
     mode : {"experiment", "paused", "winner", "ended"}
-        "experiment" if rankers are compared. In the other modes, users see the list of one ranker: ``winner`` if there
-        is a winner and the experiment is not paused, otherwise the incumbent.
+        "experiment" if rankers are compared. In the mode "paused", users see the incumbent's list. In the other modes,
+        users see the list of ``winner``, or the incumbent's list if there is no winner.
     share, holdback : float
         The share of users who take part, and the share of users who always get the incumbent's list.
     policy, method, outcome, top : str, str, str, int
-        These are the values in the settings of the experiment.
+        Values of the settings of the experiment.
     salt : str
-        The secret that is hashed with each user and query. It is the seed of the experiment, the same in all its plans.
+        The secret that is hashed with each user and query. It is the seed of the experiment.
     sets : tuple of (tuple of str, int)
-        Each set of rankers, with the number of times that the policy chose it. ``draws`` is the sum of these numbers.
+        Each set of rankers, with the number of times that the policy chose it.
     recommended, incumbent : str
         The ranker that the policy recommends, and the ranker that users outside of the experiment see.
     settings, learned : str, int
@@ -116,7 +116,7 @@ class LivePlan:
     def decide(
         self, user: str, query: str, lists: Mapping[str, Sequence[Any]], *, now: float | None = None
     ) -> Decision:
-        """Return the page to show for a search. It is the same on every machine and at any time.
+        """Return the page to show for a search. Every machine returns the same page.
 
         Parameters
         ----------
@@ -124,16 +124,15 @@ class LivePlan:
             A stable id of the user or of the session, which may not be empty.
         query : str
         lists : mapping of str to sequence
-            The list of each ranker that `rankers` returns: document ids (strings or whole numbers), best first. Lists
-            of other rankers are ignored.
+            The list of each ranker that `rankers` returns. Document ids are strings or whole numbers, with the best
+            first. Lists of other rankers are ignored.
         now : float, optional
-            The time of the record, in seconds since 1970; by default, the current time.
+            The time in the record, in seconds since 1970; by default, the current time.
 
         Raises
         ------
         InputError
-            If the user is empty, if a required list is missing, empty or invalid (an id may occur only once), or if a
-            string cannot be written to a log.
+            If the user is empty, or if a required list is missing or invalid.
         """
         state = self._hash(user, query)
         if (outside := self._outside(user)) is not None:
@@ -177,20 +176,20 @@ class LivePlan:
         return self._counts[tuple(sorted(rankers))] / self.draws
 
     def impression(self, user: str, query: str, shown: Sequence[str], credit: Sequence[int] | str) -> str:
-        """Return the name of an impression. ``credit`` is the column ``owners`` or ``page`` of its record."""
+        """Return the name of an impression. ``credit`` is ``owners`` or ``page`` of its record."""
         content = credit if isinstance(credit, str) else _owned(shown, credit)
         return _impression(self.version, self._hash(user, query), content)
 
     def bucket(self, user: str) -> float:
-        """Return a number from 0 to 1 (excluded) that belongs to the user under all plans of the experiment.
+        """Return the bucket of a user, a number from 0 to below 1 that does not change during the experiment.
 
-        Users with a number below ``share`` take part. Users from 1 - ``holdback`` on always get the incumbent's list.
+        Users with buckets below ``share`` take part. Users with buckets from 1 - ``holdback`` on are held back.
         """
         return float(_generator(hashlib.sha256(f"{self.salt}\0{user}".encode()).digest()).random())
 
     @cached_property
     def draws(self) -> int:
-        """The number of choices of the policy from which the plan is made."""
+        """The number of times that the policy chose a set of rankers for this plan."""
         return self._bounds[-1]
 
     @cached_property
@@ -205,7 +204,7 @@ class LivePlan:
         return counts
 
     def _outside(self, user: str) -> tuple[str, str] | None:
-        """Return the ranker that such a user sees, and why. Return None if the search is in the experiment."""
+        """Return the only ranker that the user sees, and why; None if the search is in the experiment."""
         if self.mode == RUNNING and self.share == 1:
             return None
         if self.mode == PAUSED:
@@ -252,7 +251,7 @@ class LivePlan:
 
     @classmethod
     def from_json(cls, text: str, keys: Keys, *, source: str = "the plan") -> LivePlan:
-        """Read a plan that `to_json` wrote. Raises `InputError` if it is no plan, or none of the keys has signed it."""
+        """Read a plan that `to_json` wrote. Raises `InputError` unless one of the keys has signed it."""
         try:
             content = json.loads(text)
             plan, key, signature = content["plan"], content["key"], content["signature"]
@@ -273,7 +272,7 @@ class LivePlan:
 
     @classmethod
     def read(cls, path: str | Path, keys: Keys) -> LivePlan:
-        """Read a plan from a file. Raises `InputError` if the file cannot be read, or as `from_json` does."""
+        """Read a plan from a file, as `from_json` does."""
         path = arguments.as_path("a plan", path)
         try:
             text = path.read_text("utf-8", errors="replace")
@@ -283,7 +282,7 @@ class LivePlan:
 
 
 def _legal(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a plan. Raises `KeyError`, `TypeError` or `ValueError` if a field is missing or invalid."""
+    """Check and return the fields of a plan."""
     fields = {name: plan[name] for name in (*_TEXTS, *_WHOLE)}
     fields |= {name: float(plan[name]) for name in _SHARES}
     fields["sets"] = tuple((tuple(item["rankers"]), item["draws"]) for item in plan["sets"])
@@ -304,7 +303,7 @@ def _legal(plan: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _canonical(plan: Mapping[str, Any]) -> str:
-    """Return the form of the plan that is signed: JSON with sorted keys, without spaces, in ASCII."""
+    """Return the text that is signed, which is JSON in ASCII with sorted keys and without spaces."""
     return json.dumps(plan, sort_keys=True, separators=(",", ":"))
 
 
@@ -312,7 +311,7 @@ _local = threading.local()  # each thread keeps one generator, because making on
 
 
 def _generator(state: bytes) -> np.random.Generator:
-    """Return this thread's generator SFC64, set to a state of four 64-bit words, lowest byte first."""
+    """Return this thread's generator SFC64 in a state of four 64-bit words, lowest byte first."""
     try:
         rng: np.random.Generator = _local.rng
     except AttributeError:

@@ -1,4 +1,4 @@
-"""Keep the files of all plans of an experiment, and check that a log was made by these plans."""
+"""Keep the files of all plans of an experiment, and check that a log fits these plans."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _NEEDED = "impression", "time", "query", "user", "shown", "rankers", "propensity
 
 
 def keep_plan(plan: LivePlan, out: Path, keys: Keys) -> Path:
-    """Write a plan to the file ``out`` and to a second file, which has the version in its name. Return its path.
+    """Write a plan to the file ``out``, and to a second file with the version in its name. Return the second path.
 
-    Raises `InputError` if the second file exists already and contains a different plan.
+    Raises `InputError` if the second file contains a different plan.
     """
     path, text = out.with_name(f"{out.stem}.{plan.version}{out.suffix}"), plan.to_json(keys)
     if path.exists() and json.loads(path.read_text("utf-8"))["plan"] != json.loads(text)["plan"]:
@@ -48,9 +48,9 @@ def kept_plans(out: Path, keys: Keys) -> dict[int, LivePlan]:
 
 
 def check_plans(log: ClickLog, plans: Mapping[int, LivePlan], settings: Settings) -> list[str]:
-    """Return sentences about the faults of a log: rows that these plans cannot have shown, and failed checks.
+    """Return sentences about failed checks of a log, and about rows that these plans cannot have shown.
 
-    The log must be opened with ``skip_bad=None``, so that its bad lines are counted.
+    Open the log with ``skip_bad=None``, so that its bad lines are counted.
     """
     failed = [row for row in check_log(log, settings.rankers) if row.verdict == "fails" and row.name not in _ALLOWED]
     failed = [row for row in failed if row.name not in _TESTS or row.number < _ERROR]  # number: the p-value of a test
@@ -101,7 +101,7 @@ def _complaint(
 
 
 def _shares(plan: LivePlan, counts: Counter[tuple[str, ...]], plans: int) -> str:
-    """Return a sentence if a chi-squared test shows that sets of rankers occur less or more often than planned."""
+    """Return a sentence if sets of rankers occur less or more often than planned (chi-squared test)."""
     draws = {rankers: count for rankers, count in plan.sets if len(rankers) > 1}
     expected = np.array(list(draws.values())) * (counts.total() / sum(draws.values()))
     observed = np.array([counts[rankers] for rankers in draws], np.float64)

@@ -1,7 +1,7 @@
-"""Make the next plan: the policy is told a batch of outcomes, and then chooses the sets of rankers of the next plan.
+"""Make the next plan of an experiment. The policy is told a batch of outcomes, and then chooses sets of rankers.
 
-An outcome consists of arms, which are numbers of rankers, and a sign (+1 or -1) for each pair of them. A tie is decided
-by a coin that depends only on the name of the impression, so the same impressions always give the same plan.
+An outcome consists of arms, which are numbers of rankers, and a sign (+1 or -1) for each pair of arms. A coin decides a
+tie. The coin depends only on the name of the impression, so the same impressions always give the same plan.
 """
 
 from __future__ import annotations
@@ -34,11 +34,9 @@ Coins = NDArray[np.uint64]
 
 
 class Planner:
-    """The policy of an experiment, and the plan that follows from what it has learned.
+    """The policy of an experiment, and the plan that it makes.
 
     ``settings`` must have a seed (see `with_seed`). ``left`` are the rankers that are not dropped, by default all.
-    ``version`` is the number of the current plan. The choices have the same distribution as in a simulation with this
-    batch. With batches of one choice, they equal the choices of the first repetition with the same seed.
     """
 
     def __init__(self, settings: Settings, left: Sequence[int] = ()) -> None:
@@ -63,14 +61,13 @@ class Planner:
 
     @property
     def shows_single_rankers(self) -> bool:
-        """Whether all pages of the current plan show a single ranker, so that they give no outcomes."""
+        """Whether all pages of the current plan show a single ranker, so that nothing is compared."""
         return all(len(arms) == 1 for arms in self._sets)
 
     def learn(self, outcomes: Sequence[Outcome]) -> None:
-        """Tell the policy outcomes, in the order of display, and let it choose the sets of the next plan.
+        """Tell the policy outcomes in the order of display, and let it choose the sets of the next plan.
 
-        A page of a single ranker counts as a step of the policy without signs. For a policy that compares pairs, it is
-        a comparison of the ranker with itself.
+        A page of a single ranker is an outcome without signs.
         """
         if len(self._left) < len(self.settings.rankers):
             outcomes = [(tuple(map(self._left.index, arms)), signs) for arms, signs in outcomes]
@@ -80,10 +77,9 @@ class Planner:
         self._sets = self._drawn()
 
     def single_steps(self, outcomes: int) -> list[Outcome]:
-        """Estimate how many pages of single rankers were shown, because a log does not contain them.
+        """Estimate how many pages of single rankers were shown, and return an outcome for each of these pages.
 
-        The estimate follows from the plan and the number of ``outcomes`` in the log. If the plan shows only single
-        rankers, the estimate is the number of the policy's choices.
+        A log does not contain these pages. Their number is estimated from the plan and the number of ``outcomes``.
         """
         alone = {arms: count for arms, count in self._sets.items() if len(arms) == 1}
         compared, steps = self._sets.total() - sum(alone.values()), list[Outcome]()
@@ -103,7 +99,7 @@ class Planner:
         share: float | None = None,
         holdback: float | None = None,
     ) -> LivePlan:
-        """Return the current plan. The defaults are the planner's version, and the settings' share and holdback."""
+        """Return the current plan. By default, share and holdback are as in the settings."""
         settings, names = self.settings, self.settings.rankers
         sets = [(tuple([names[arm] for arm in arms]), count) for arms, count in self._sets.items()]
         return LivePlan(
@@ -140,9 +136,9 @@ def _digest_of(settings: Settings) -> str:
 
 
 def credit(record: Mapping[str, Any], positions: Sequence[int]) -> tuple[int, ...]:
-    """Return for each pair of rankers on a page who won: +1 for the first, -1 for the second, 0 for a tie.
+    """Return who won each pair of rankers on a page: +1 for the first, -1 for the second, 0 for a tie.
 
-    ``positions`` are the clicked positions, from 1. `compare_log` credits clicks by the same rule.
+    ``positions`` are the clicked positions, from 1.
     """
     rankers = record["rankers"]
     if "page" in record:
@@ -163,7 +159,7 @@ def outcome(settings: Settings, record: Mapping[str, Any], won: Sequence[int]) -
 
 
 def _decided(won: SignVector, coins: Coins, places: IntVector) -> SignVector:
-    """Decide each tie by a bit that depends only on the impression and on the place of the pair in the outcome."""
+    """Decide each tie by a bit that depends only on the impression and on the place of the pair."""
     with np.errstate(over="ignore"):
         mixed = (coins ^ (places.astype(np.uint64) + np.uint64(1))) * _MIX
     return np.where(won == 0, 1 - 2 * (mixed >> np.uint64(63)).astype(np.int8), won)
@@ -178,25 +174,26 @@ def next_plan(
     ----------
     settings : Settings
     log : ClickLog, optional
-        The impressions under all earlier plans, with their clicks; by default, there are none yet.
+        The impressions under all earlier plans, with their clicks. By default, there are none yet.
     at : float
-        The start of the plan, in seconds since 1970. Impressions whose attribution window ends later are left out,
-        because clicks may still arrive.
+        The start of the plan, in seconds since 1970. An impression is left out if its window ends later, because it may
+        still get clicks.
     last : LivePlan, optional
-        The last plan, which the new plan follows; by default, the new plan is the first.
+        The last plan, which the new plan follows. By default, the new plan is the first plan.
     winner : str
-        A ranker whose list all users get from now on, except for users who are held back. By default, there is none.
+        A ranker whose list users get from now on, except for users who are held back. By default, the experiment goes
+        on.
 
     Returns
     -------
     LivePlan
-        The same arguments always give the same plan, except for a first plan if the settings have no seed.
+        The same arguments always give the same plan, if the settings have a seed.
 
     Raises
     ------
     InputError
-        If the settings have changed since the last plan, if the log cannot be read or credited, or if its impressions
-        do not fit the earlier plans.
+        If the settings have changed since the last plan, if the log cannot be read, or if its impressions do not fit
+        the earlier plans.
 
     Examples
     --------
@@ -233,7 +230,7 @@ def next_plan(
 
 
 def logged_outcomes(log: ClickLog, settings: Settings, *, before: float) -> dict[int, list[Outcome]]:
-    """Return the outcomes of the pages shown before a time: for each version of the plan, in the order of display."""
+    """Return the outcomes of pages shown before a time, by version of the plan and in the order of display."""
     log = log.limited(settings.window)
     credits = credited(log, settings.rankers, columns=("impression", "rankers"))
     rows = log.engine.query(
@@ -275,7 +272,7 @@ def logged_outcomes(log: ClickLog, settings: Settings, *, before: float) -> dict
 
 
 def _parsed(log: ClickLog, impressions: list[str], lines: Any) -> tuple[IntVector, Coins]:
-    """Return the version of the plan and the coin that each name of an impression contains."""
+    """Read the version of the plan and the coin from each name of an impression."""
     for k, name in enumerate(impressions):
         if not IMPRESSION.fullmatch(name):
             message = f"impression '{name}' belongs to no plan; valid: 3-0123456789abcdef"

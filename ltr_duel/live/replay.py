@@ -1,4 +1,4 @@
-"""Try the plans of an experiment on simulated users: make a plan, decide and log searches, make the next plan."""
+"""Try the plans of an experiment on simulated users."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _EVENT = "impression", "time", "item", "position", "kind", "value"
 
 
 class Visitors:
-    """Simulated users who search in a corpus and click. Documents are named by their number within the query.
+    """Simulated users who search in a corpus and click. The name of a document is its number within the query.
 
-    The users are the same as in the first repetition of `simulate` with the same seed.
+    Queries and clicks are drawn as in the first repetition of `simulate` with this seed.
 
     Parameters
     ----------
     rankings : Rankings
-        The lists of the rankers. The order of tied documents must be fixed.
+        The lists of the rankers, with a fixed order of tied documents.
     clicks : str or ClickModel
         The click model, ``navigational`` by default.
     top : int
@@ -84,7 +84,7 @@ class Visitors:
 
 
 class Loop(NamedTuple):
-    """What all processes of a replay need."""
+    """The arguments of a replay."""
 
     settings: Settings
     secrets: dict[str, bytes]  # the secrets of the keys that sign plans
@@ -97,9 +97,9 @@ class Loop(NamedTuple):
 
 
 def follow_plans(loop: Loop, *, plans: int, processes: int) -> Iterator[tuple[LivePlan, int]]:
-    """Simulate users under a plan for each hour. Yield each plan, and the number of pages that were logged under it.
+    """Simulate users under one plan after another. Yield each plan, and the number of pages that it has logged.
 
-    A plan is made from the logs of all earlier plans. Each process writes its own files of the log.
+    Each plan is used for an hour. It is made from the logs of all earlier plans.
     """
     import joblib  # imported here, because the import takes long
 
@@ -118,7 +118,7 @@ def follow_plans(loop: Loop, *, plans: int, processes: int) -> Iterator[tuple[Li
 
 
 def _follow(loop: Loop, version: int, process: int) -> int:
-    """Decide and log searches as one of several machines would; return the number of logged pages."""
+    """Decide and log searches like one of several machines, and return the number of logged pages."""
     plan = LivePlan.read(loop.folder / "plan.json", Keys(loop.secrets))
     seed = int(stream(loop.seed, "plans", version, process).integers(1 << 62))
     users = Visitors(loop.rankings, loop.clicks, top=plan.top, seed=seed)

@@ -1,4 +1,4 @@
-"""``ltr-duel serve``: open the store of an experiment, and run its HTTP service until a signal ends it."""
+"""Run the HTTP service of an experiment for the command ``ltr-duel serve``."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ServiceSettings:
 
 
 def service_settings(table: Mapping[str, Any], place: str) -> ServiceSettings:
-    """Check the table ``[serve]``. Messages of errors begin with ``place``, the name of the file."""
+    """Check the table ``[serve]`` of the file ``place``."""
     settings: ServiceSettings = schema.read_table(ServiceSettings, dict(table), f"{place}: serve")
     return settings
 
@@ -52,8 +52,8 @@ def run_service(
 ) -> None:
     """Serve the experiment of a settings file until the process gets SIGTERM or SIGINT.
 
-    When the service listens, ``ready`` is called with its address and with the file of the API key, which is None if
-    the key is in the environment. After a clean shutdown, the signal is raised again.
+    When the service listens, ``ready`` is called with its address and the file of the API key. The file is None if the
+    key is in the environment. After a clean shutdown, the signal is raised again.
     """
     config = Path(config)
     settings = read_settings(config)
@@ -79,7 +79,7 @@ def run_service(
 
 
 def _api_key(path: Path) -> tuple[str, Path | None]:
-    """Return the API key and its file. The file is made if it is missing; it is None if the environment has a key."""
+    """Return the API key and its file, which is made if missing; None if the key is in the environment."""
     place: Path | None = None if VARIABLE in os.environ else path
     if place is None:
         key = os.environ[VARIABLE].strip()
@@ -97,7 +97,7 @@ def _api_key(path: Path) -> tuple[str, Path | None]:
 
 
 def _compile(settings: Settings) -> None:
-    """Compile everything by a short experiment in a temporary store, so that the first user need not wait."""
+    """Run a short experiment in a temporary store, so that all code is compiled before the first search."""
     lists = {name: [1, 2] for name in settings.rankers}
     with TemporaryDirectory() as folder, Experiment.open(Path(folder) / "trial.db", settings) as experiment:
         decision = experiment.decide("user", "query", lists)

@@ -1,4 +1,4 @@
-"""The settings of a live experiment, and the TOML file that contains them."""
+"""Read, check and write the settings of a live experiment. They are stored as a TOML file."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _columns(names: Any) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The settings of a live experiment, which are the table ``[experiment]`` of its file.
+    """The settings of a live experiment. In a file, they are the table ``[experiment]``.
 
     Parameters
     ----------
@@ -55,34 +55,34 @@ class Settings:
     rankers : tuple of str
         The names of the rankers, 2 to 200.
     policy : str
-        The policy with its parameters, ``auto`` by default. With more than two rankers, ``auto_sets`` replaces ``auto``
-        if the method and the outcome rule can compare sets.
+        The policy with its parameters, ``auto`` by default. For three or more rankers, ``auto`` becomes ``auto_sets``
+        if the method and the outcome rule can compare sets of rankers.
     method : str
-        The comparison method, ``team_draft`` by default. It must fit the policy, which compares pairs or sets.
+        The comparison method, ``team_draft`` by default. Some policies require a method that compares sets of rankers.
     outcome : str
-        The outcome rule. By default, it is a rule under which random clicks favour no ranker.
+        The rule that decides which ranker wins a page. The default rule favours no ranker if clicks are random.
     top : int
         The number of documents on a page, from 1 to 1,000; 10 by default.
     horizon : int
-        The number of comparisons, which some policies require.
+        The number of comparisons in the experiment. Some policies require it.
     batch : int
-        The number of the policy's choices in a plan, from 1 to 100,000; 1,000 by default. A plan decides about as many
-        searches.
+        The number of the policy's choices in a plan, from 1 to 100,000; 1,000 by default. A plan decides about this
+        number of searches.
     window : float
-        The attribution window in seconds, 1,800 by default. Events count if they occur within this time after the page
-        was shown. Then the policy learns the outcome.
+        The time in seconds after a page is shown in which its events count, 1,800 by default. The policy learns the
+        outcome of the page when this time is over.
     share, holdback : float
-        The share of users who take part (1 by default), and the share of users who always get the incumbent's list (0
-        by default). Their sum is at most 1.
+        The share of users who take part, 1 by default, and the share of users who always get the incumbent's list, 0
+        by default. The two shares sum to at most 1.
     count : {"seen", "shown"}
-        Which pages count: by default, pages with a reported event, such as a ``view``. For sites that report no views,
-        "shown" counts all pages that were sent.
+        Which pages count. By default, pages count if an event was reported, such as a ``view``. For sites that report
+        no views, "shown" counts all pages.
     confidence : float
-        The probability, .95 by default, that no statement about winners is wrong, however often you look.
+        The probability that no statement about winners is wrong, however often you look; .95 by default.
     margin : float
-        A mean outcome of at most this size is regarded as no difference; from 0 to 1, 0 by default.
+        The largest mean outcome that does not matter, from 0 to 1; 0 by default.
     seed : int, optional
-        The seed of all random streams; by default, it is drawn. Keep it private: it tells which pages will be shown.
+        The seed of all random numbers; by default, it is drawn. Keep it private, or users can predict their pages.
     credit : str
         The kind of event that credits rankers, ``click`` by default.
     context : tuple of str
@@ -180,7 +180,7 @@ class Settings:
 
 
 def require_shares(share: float, holdback: float) -> None:
-    """Raise `InputError` if the share of users or the holdback is not between 0 and 1, or their sum is above 1."""
+    """Raise `InputError` unless both shares are from 0 to 1, and their sum is at most 1."""
     errors.require_between("the share of the users in the experiment", share, 0, 1)
     errors.require_between("the share of the users held back", holdback, 0, 1)
     if share + holdback > 1:
@@ -191,12 +191,12 @@ def require_shares(share: float, holdback: float) -> None:
 
 
 def with_seed(settings: Settings) -> Settings:
-    """Return the settings with a seed. If they have none, draw one."""
+    """Return the settings with a seed, which is drawn if they have none."""
     return settings if settings.seed is not None else dataclasses.replace(settings, seed=secrets.randbits(128))
 
 
 def agreed(stored: Settings, settings: Settings, place: str) -> Settings:
-    """Return the stored settings with the new confidence, margin and ``serve``. Raise an error for other changes."""
+    """Return the stored settings, updated by changed settings. Only confidence, margin and ``serve`` may change."""
     new = dataclasses.replace(settings, seed=stored.seed if settings.seed is None else settings.seed)
     merged = dataclasses.replace(stored, confidence=new.confidence, margin=new.margin, serve=new.serve)
     for name in vars(new):
@@ -241,7 +241,7 @@ def read_settings(path: str | Path) -> Settings:
 
 
 def parse_settings(text: str | None, place: Path) -> Settings:
-    """Read settings from the string ``text`` or, if it is None, from the file ``place``."""
+    """Read settings from ``text``, or from the file ``place`` if the text is None."""
     tables = schema.read_toml(place, text)[1]
     for key in tables:
         if key not in ("experiment", "serve"):
@@ -259,13 +259,13 @@ def parse_settings(text: str | None, place: Path) -> Settings:
 
 
 def write_settings(settings: Settings, path: str | Path) -> None:
-    """Write settings to a file that `read_settings` can read. Defaults are left out, except for the method.
+    """Write settings to a file for `read_settings`. Defaults are left out, except for the method.
 
     Parameters
     ----------
     settings : Settings
     path : path
-        The file, which is written completely or not at all.
+        The file to write. After an error, the old file is still there.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""Keys sign plans and tokens, so that nobody else can make them. One file contains all keys of an experiment.
+"""Sign plans and tokens with secret keys, so that nobody else can make them.
 
-A token is ``<key id>.<impression>.<first 32 hexadecimal digits of HMAC-SHA256 of the impression>``. The name of an
-impression contains a hash of its page, so each page has its own token. A token contains no secret.
+The events of a page are reported with its token, which is ``<key id>.<impression>.<signature>``. The signature is the
+first half of the HMAC-SHA256 of the impression, as 32 hexadecimal digits. A token contains no secret.
 """
 
 from __future__ import annotations
@@ -32,12 +32,13 @@ class TokenError(InputError):
 
 
 class Keys(Mapping[str, bytes]):
-    """The secrets of an experiment, by id. The first key signs; all keys verify, so old tokens stay valid.
+    """The secret keys of an experiment, by id. The first key signs. Signatures of the other keys stay valid.
 
     Parameters
     ----------
     secrets : mapping of str to bytes
-        At least one secret. An id has 1 to 32 letters, digits, ``_`` or ``-``, and a secret has at least 16 bytes.
+        The secret of each key, by its id. An id has 1 to 32 letters, digits, ``_`` or ``-``. A secret has at least 16
+        bytes.
 
     Raises
     ------
@@ -77,11 +78,11 @@ class Keys(Mapping[str, bytes]):
         return f"Keys of {', '.join(map(repr, self))}"
 
     def sign(self, text: str) -> tuple[str, str]:
-        """Sign an ASCII text with the first key. Return the key's id and the signature, 64 hexadecimal digits."""
+        """Sign an ASCII text with the first key. Return the id of the key, and the signature."""
         return self._first, _signature(self._secrets[self._first], text)
 
     def is_signed(self, text: str, key: str, signature: str) -> bool:
-        """Whether the key with the id ``key`` has signed the text, in a time that tells an attacker nothing."""
+        """Whether the key with the id ``key`` has signed the text."""
         secret = self._secrets.get(key)
         return secret is not None and hmac.compare_digest(
             _signature(secret, text).encode(), signature.encode("utf-8", "replace")
@@ -93,7 +94,7 @@ class Keys(Mapping[str, bytes]):
         return f"{self._first}.{impression}.{_signature(secret, impression)[:32]}"
 
     def verified(self, token: str) -> str:
-        """Return the impression that a token names. Raises `TokenError` if none of these keys has signed the token."""
+        """Return the impression of a token. Raises `TokenError` if none of the keys has signed the token."""
         if not isinstance(token, str) or len(token) > _LONGEST_TOKEN or not token.isascii() or token.count(".") != 2:
             raise TokenError("this is not the token of an impression")
         name, impression, mac = token.split(".")
@@ -113,9 +114,10 @@ def read_keys(path: str | Path, *, create: bool = False) -> Keys:
     Parameters
     ----------
     path : path
-        A text file with one key on each line: the id, and the secret in hexadecimal digits. ``#`` starts a comment.
+        A text file. Each line of the file has the id of a key, and its secret in hexadecimal digits. ``#`` starts a
+        comment.
     create : bool
-        Whether to make a missing file, with a random key; by default, it is not made. Only its owner can read it.
+        Whether to make a missing file, with a random key; by default, it is not made.
 
     Returns
     -------
@@ -125,7 +127,7 @@ def read_keys(path: str | Path, *, create: bool = False) -> Keys:
     Raises
     ------
     InputError
-        If there is no key, or a line is not a key. The message names the line but not the secret.
+        If there is no key, or if a line is not a key.
 
     Examples
     --------
@@ -168,10 +170,7 @@ def read_keys(path: str | Path, *, create: bool = False) -> Keys:
 
 
 def write_secret(path: Path, text: str) -> None:
-    """Write a new file with a secret that only the owner of the file can read.
-
-    If another process makes the file at the same time, the file of the other process stays.
-    """
+    """Write a secret to a new file that only its owner can read. If another process has made the file, it stays."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         try:

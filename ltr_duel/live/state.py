@@ -1,8 +1,8 @@
 """The state of a live experiment: how many pages were counted, and what they say about each pair of rankers.
 
-When the window of a page is over, the page counts if the user has seen it. Of all pages that compare the same two
-rankers for the same user, the decisions use only the first. `ltr_duel.logs` decides by the same rules about the
-exported log.
+The window of a page is the time in which its events count. When the window is over, the page counts if the user has
+seen it. Decisions on a pair of rankers use only the first page of each user that compares the pair. `ltr_duel.logs`
+decides by these rules about the exported log, too.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _TOLERATED = 60.0  # seconds by which the experiment's clock may be ahead withou
 
 
 class LiveState(NamedTuple):
-    """The state of a live experiment with K rankers. In a matrix, the row's ranker is compared with the column's.
+    """The state of a live experiment with K rankers. In a matrix, row i and column j stand for ranker i against j.
 
     Examples
     --------
@@ -74,8 +74,8 @@ class LiveState(NamedTuple):
     exposure: FloatVector  # (K,) number of counted pages; a page of s rankers counts 1/s for each
     wins: IntMatrix  # (K, K) number of pages on which the row won
     ties: IntMatrix  # (K, K) number of pages without a winner
-    first_wins: IntMatrix  # (K, K) as `wins`, from each user's first page of the pair only
-    first_ties: IntMatrix  # (K, K) as `ties`, from each user's first page of the pair only
+    first_wins: IntMatrix  # (K, K) `wins` among each user's first page of the pair
+    first_ties: IntMatrix  # (K, K) `ties` among each user's first page of the pair
     mean: FloatMatrix  # (K, K) mean outcome of the row on each user's first page of the pair, from -1 to 1
     low: FloatMatrix  # (K, K) lower ends of confidence intervals that hold together for all pairs and times
     high: FloatMatrix  # (K, K) upper ends of these intervals
@@ -85,7 +85,7 @@ class LiveState(NamedTuple):
     decisions: list[PairDecision]  # the decision about each pair
     sentence: str  # advice whether to stop, which ignores dropped rankers
     note: str  # what may make the numbers wrong; empty if nothing is known
-    regret_bound: float  # the cost of the counted pages for users is at most this, see `regret_bound`
+    regret_bound: float  # upper bound of what the counted pages have cost users, see `regret_bound`
     impressions_to_go: float  # pages until the advice is to stop, if no mean changes; inf if never or unknown
 
     def to_json(self) -> dict[str, Any]:
@@ -117,7 +117,7 @@ def state_of(
     settings: Settings, counts: Counts, controls: Controls, used: Sequence[Control], plan: LivePlan, untold: int,
     ahead: float = 0.0,
 ) -> LiveState:  # fmt: skip
-    """Compute the state. ``ahead`` tells how many seconds the time of the experiment is ahead of the clock."""
+    """Compute the state. The time of the experiment is ``ahead`` seconds ahead of the clock."""
     names, k = settings.rankers, len(settings.rankers)
     count = np.zeros((2, 3, k, k), np.int64)  # all and first exposures; ties, wins and losses of the row
     for a, b, y, first, n in counts.pairs:
@@ -206,11 +206,10 @@ def compared_pairs(plan: LivePlan) -> set[frozenset[str]]:
 
 
 def beats_all(wins: IntMatrix) -> FloatVector:
-    """Return for each arm the probability that it beats all others, given how many pages each arm has won.
+    """Return the probability that each arm beats all others. ``wins`` has the wins of the row against the column.
 
-    One arm beats another if it would win more than half of all their pages that are not ties. This share has a uniform
-    prior; after w wins and l losses, its posterior distribution is Beta(1 + w, 1 + l). Pages and pairs are regarded as
-    independent. The probabilities are valid if you look only once.
+    An arm beats another arm if it would win more than half of their pages that are not ties. The prior of this share is
+    uniform. Pages and pairs are regarded as independent. The probabilities are valid for one look.
     """
     ahead = scipy.special.betainc(wins.T + 1, wins + 1, 0.5)  # probability that the row beats the column
     np.fill_diagonal(ahead, 1.0)
@@ -219,11 +218,11 @@ def beats_all(wins: IntMatrix) -> FloatVector:
 
 
 def regret_bound(exposure: FloatVector, high: FloatMatrix) -> float:
-    """Return an upper bound of what the experiment has cost users: the average regret, added up over counted pages.
+    """Return an upper bound of what the experiment has cost users, which holds at all times.
 
-    A ranker on a page costs half of the mean outcome of the best ranker against it. A page costs the average over its
-    rankers. The best ranker is unknown. The bound is therefore the highest cost over all rankers that may be the best,
-    given the upper ends ``high``. It holds at all times. The bound is NaN if no ranker can be the best.
+    Showing a ranker costs half of the mean outcome of the best ranker against it. A page costs the average over its
+    rankers. The best ranker is unknown, so the bound is the highest cost over all rankers that may be the best. It is
+    NaN if the upper ends ``high`` of intervals show that no ranker can be the best.
     """
     cost = high.clip(0) @ exposure / 2
     possible = (high >= 0).all(axis=1)

@@ -1,12 +1,6 @@
 """The store of a live experiment: an SQLite file that keeps every page, event and outcome.
 
-- ``exposures`` has a row for each page; ``seen`` marks pages with an event in the window, ``learned`` counted pages.
-- ``events`` has the events of pages, ``outcomes`` the outcomes for the policy, and ``controls`` the uses of controls.
-- ``counts`` has the outcomes of each pair; ``first`` marks outcomes of a user's first page of the pair.
-- ``met`` has the pairs that each user has seen, and ``totals`` the number of counted pages of each set of rankers.
-- ``meta`` has the settings, the id, the time of creation, the latest time, and the version of the plan.
-
-One process decides and learns. Others may read, use controls, forget users and make backups at the same time.
+One process decides and learns. Other processes may read, use controls, forget users and make backups at the same time.
 """
 
 from __future__ import annotations
@@ -26,6 +20,11 @@ from ltr_duel.live.validation import FORGOTTEN, StoreError
 _APPLICATION, _VERSION = 0x4C54524C, 9
 _PATIENCE = 10_000  # milliseconds to wait until another process has finished its transaction
 _DAY = 86_400.0
+# meta: settings, id, time of creation, latest time, and version of the plan
+# exposures: pages; seen: whether a page has an event in its window; learned: whether it was counted
+# outcomes: outcomes for the policy; counts: number of outcomes of each pair of rankers a and b
+# first: whether these are outcomes of users' first pages of the pair; met: pairs that each user has seen
+# totals: number of counted pages of each set of rankers; controls: uses of controls
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE exposures (
@@ -79,7 +78,7 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """At the end of the ``with`` block, store all its changes; after an error, store none."""
+        """Store all changes of a ``with`` block at its end. After an error, none of them is stored."""
         try:
             self.db.execute("BEGIN IMMEDIATE")
             yield
@@ -99,7 +98,7 @@ class Store:
             raise StoreError(f"the store cannot be read: {error}") from None
 
     def meta(self, key: str) -> Any:
-        """Return the value of a key in the table ``meta``, or None if the key is missing."""
+        """Return the value of a key in the table ``meta``; None if the key is missing."""
         rows = self.rows("SELECT value FROM meta WHERE key = ?", (key,))
         return rows[0][0] if rows else None
 
@@ -155,7 +154,7 @@ def connected(store: str | Path) -> sqlite3.Connection:
 
 @contextmanager
 def reading(store: str | Path) -> Iterator[sqlite3.Connection]:
-    """Connect to a store for reading. All queries see the same state, even if another process writes meanwhile."""
+    """Connect to a store for reading. Queries do not see what other processes write meanwhile."""
     with closing(connected(store)) as db:
         try:
             db.execute("BEGIN")
@@ -171,7 +170,7 @@ def settings_in(db: sqlite3.Connection, store: str | Path) -> Settings:
 
 
 def backup_store(store: str | Path, out: str | Path) -> int:
-    """Copy a store, which may be in use, to a new file. Return the number of pages in the copy."""
+    """Copy a store, which may be in use, to a new file. Return the number of its pages."""
     target = arguments.as_path("a backup", out)
     for path in (target, *(target.with_name(f"{target.name}{end}") for end in ("-wal", "-shm"))):
         if path.exists():
@@ -190,7 +189,7 @@ def backup_store(store: str | Path, out: str | Path) -> int:
 
 
 def check_store(store: str | Path) -> list[str]:
-    """Return a list of what is wrong with a store; the list is empty if nothing is wrong."""
+    """Return the faults of a store; an empty list if there are none."""
     with closing(connected(store)) as db:
         try:
             db.execute("BEGIN")
@@ -202,13 +201,11 @@ def check_store(store: str | Path) -> list[str]:
 
 
 def forget(store: str | Path, *, user: str = "", older_than: float | None = None, now: float | None = None) -> int:
-    """Remove what a store knows about a user, or about old pages, and return the number of changed pages.
+    """Remove personal data of a user, or of all pages older than a number of days. Return the number of changed pages.
 
-    Random names replace the user, the ids of events, and the names of the pages, whose tokens become invalid. The query
-    becomes "forgotten", and the context empty. Counts do not change. A user who returns counts as a new user.
-
-    With ``older_than``, a number of days, older pages are changed in this way. A user with a later page keeps the name;
-    otherwise this page would count as the user's first.
+    Random names replace the user, the ids of events, and the names of pages, so tokens of these pages become invalid.
+    The query becomes "forgotten", and the context empty. Counts do not change. A user who returns counts as a new user.
+    With ``older_than``, a user with a later page keeps the name, or this page would count as the first page of a user.
     """
     if bool(user) == (older_than is not None):
         raise InputError("name either a user or a number of days")

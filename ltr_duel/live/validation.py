@@ -1,4 +1,4 @@
-"""Check what a search page sends: texts, context and events.
+"""Check what a search page sends: searches, and reports of events.
 
 Error messages contain no secrets and no paths, so the service may send them to clients.
 """
@@ -31,12 +31,12 @@ class StoreError(InputError):
 
 
 class Event(NamedTuple):
-    """What a user did on a page. Two events with the same page, kind, document and id are the same event.
+    """What a user did on a page. An event with the page, kind, document and id of an earlier event is ignored.
 
     Parameters
     ----------
     kind : str
-        ``view`` (the page was displayed), ``click``, or another word of up to 32 letters a to z, digits and ``_``.
+        A word of up to 32 letters a to z, digits and ``_``. For example, ``view`` says that the page was displayed.
     document : str or int, optional
         The id of a document on the page. By default, the event concerns the whole page.
     value : float
@@ -87,7 +87,7 @@ def require_text(name: str, text: Any, longest: int = LONGEST_TEXT, *, empty: bo
 
 
 def require_search(call: Search, names: Sequence[str]) -> None:
-    """Raise `InputError` if the user, the query or the context of a search is invalid. ``names`` are of the context."""
+    """Raise `InputError` if the user, the query or the context is invalid. ``names`` may be in the context."""
     require_text("the user", call.user)
     require_text("the query", call.query)
     if call.user.startswith(FORGOTTEN):
@@ -102,9 +102,10 @@ def require_search(call: Search, names: Sequence[str]) -> None:
 
 
 def read_events(events: Any, shown: Sequence[str]) -> dict[tuple[str, int, str], float]:
-    """Check events, and return the value of each by kind, position of its document (0: the whole page) and id.
+    """Check events, and return the value of each event by its kind, position and id.
 
-    If an event is repeated, its first value counts. ``shown`` are the documents on the page.
+    The position is the place of the document in ``shown``, from 1; it is 0 for the whole page. If an event is repeated,
+    its first value counts.
     """
     if isinstance(events, str | bytes | Mapping) or not isinstance(events, Iterable):
         raise InputError(f"events are a list, not {errors.shown(events)}")

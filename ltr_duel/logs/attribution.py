@@ -1,12 +1,12 @@
 """Join shown lists and events: which events count, for which impression, and at which place of its list.
 
-An exposure is one display of a list. An event is a user's action on one item of the list. It may occur days later, and
-may be stored in another table. The columns w0, w1, ... say what an event adds to each outcome of a log:
+An exposure is one display of a list. An event is a user's action on one item of the list, such as a click. It may occur
+days later, and may be stored in another table. The columns w0, w1, ... contain what an event adds to each outcome:
 
     events --w0, w1, ...--> counted --impression--> joined --> placed: row, place, owner, w0, w1, ...
                                '--user, item, time (within)--'
 
-The SQL is that of DuckDB. It has explicit groups and no lambdas, because it is translated for other engines, too.
+The SQL is written for DuckDB. Each GROUP BY names its columns, so that the SQL can be translated for other engines.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ _KIND = re.compile(r"kind = '((?:[^']|'')*)'.*", re.DOTALL)
 
 @dataclass(frozen=True)
 class Outcome:
-    """A rule that decides an impression: the ranker whose documents got more clicks (or other events, or value) wins.
+    """A rule that decides which ranker wins an impression.
+
+    The rule credits events to rankers, and the ranker with the highest credit wins.
 
     Parameters
     ----------
@@ -39,14 +41,14 @@ class Outcome:
         SQL condition that an event must satisfy to count. It may use the columns ``kind``, ``item``, ``position``,
         ``value``, ``dwell``, ``time``, ``user`` and ``owner`` of events. By default, all events count.
     value : str
-        SQL expression of the same columns, such as ``"value"``, which is added up for each ranker. By default, it is
-        the number of documents with an event.
+        SQL expression of columns of events, such as ``"value"``. Its sum over the events of a ranker is the ranker's
+        credit. By default, the credit is the number of documents with an event.
     within : str
-        For events without an impression: how old the exposure may be, such as ``7d``. The event is credited to the last
-        exposure of the same user and item. By default, such events do not count.
+        The maximum age of an exposure, such as ``7d``, for events that do not name their impression. Such an event is
+        credited to the last exposure of its item to its user. By default, events without an impression do not count.
     window : float, optional
-        The rule of live experiments: an event counts only within this many seconds after its exposure, and only if its
-        value is positive or missing. Events without a time, and clicks in a log of one table, always count.
+        Time in seconds after an exposure in which its events count, as in live experiments. With a window, events with
+        a value of 0 or less do not count. By default, there is no window.
 
     Examples
     --------
@@ -65,7 +67,7 @@ class Outcome:
 
     @property
     def seconds(self) -> float:
-        """The number of seconds in ``within``; 0 if events without an impression do not count."""
+        """The maximum age ``within`` in seconds; 0 if there is none."""
         match = re.fullmatch(r"(\d+\.?\d*)([smhdw])|", self.within)
         if not match:
             raise InputError(f"'{self.within}' is not a duration: write 30m, 12h or 7d")
@@ -73,7 +75,7 @@ class Outcome:
 
     @property
     def kind(self) -> str:
-        """The kind of event that the condition begins with; "" if it does not begin with a kind."""
+        """The kind of event with which the condition begins; "" if there is none."""
         match = _KIND.fullmatch(self.where)
         return match[1].replace("''", "'") if match else ""
 
@@ -109,14 +111,14 @@ class EventCounts(NamedTuple):
 
     counted: int  # events that count by the outcome
     loose: int  # counted events without an impression
-    known: int  # counted events without an impression, but with user and item
-    attributed: int  # events that belong to an exposure, counted once for each exposure
+    known: int  # counted events without an impression that have a user and an item
+    attributed: int  # events that belong to an exposure; an event of two exposures counts twice
     placed: int  # attributed events that are on an item of the list
     given: int  # events without an impression that were credited to an exposure
 
 
 def completed(engine: Any, events: Relation) -> Relation:
-    """Return events with all columns of `EVENT`. If they have no column ``kind``, all events are clicks."""
+    """Add the missing columns of `EVENT`. Without a column ``kind``, all events are clicks."""
     default = {"kind": "'click'"}
     missing = [
         f"CAST({default.get(name, 'NULL')} AS {kind}) AS {named(name)}"
@@ -133,11 +135,11 @@ def attribute(
     outcomes: Sequence[Outcome],
     find: Callable[[Any], Any] | None = None,
 ) -> tuple[Relation, EventCounts]:
-    """Return for each place with events its ``row``, ``place``, ``owner``, and the sums w0, w1, ... of the outcomes.
+    """Return a table with one row for each place on a list that has events, and the numbers of these events.
 
-    Exposures have ``row``, an id of the row, and events have all columns of `EVENT`. If events name owners, the column
-    ``strange`` has the name of an owner that is not a ranker of its exposure; its number is `NO_RANKER`. ``find``
-    returns the row of an event's ``origin``, for messages.
+    Its columns are ``row`` (the id of the exposure), ``place``, ``owner``, and the sums w0, w1, ... of the outcomes. If
+    events name owners, an owner that is not a ranker of the exposure has the number `NO_RANKER`, and the column
+    ``strange`` has its name.
     """
     by_event = not {"owners", "page"} & set(exposures.columns)  # events name the owners of their items
     if by_event and "rankers" not in exposures.columns:
@@ -189,7 +191,6 @@ def _counted(
     weights: dict[str, Outcome],
     find: Callable[[Any], Any] | None,
 ) -> dict[str, Any]:
-    """Check and count the events in one scan; raise `InputError` for the first event that cannot be read."""
     positions = f"coalesce({', '.join(weights)}) IS NOT NULL AND impression IS NOT NULL"
     positions += " AND item IS NULL" * ("shown" in exposures.columns)
     (first,) = engine.rows("SELECT min(time) AS first FROM x", x=exposures)
@@ -217,10 +218,7 @@ def _counted(
 
 
 def _place(exposures: Relation, *, by_event: bool, items: bool) -> tuple[str, str]:
-    """Return SQL for an event's place in the list of its exposure (null if it is not on the list), and for its owner.
-
-    In a log without lists, the place of an item is its id or its position, as text, if the event names an owner.
-    """
+    """Return SQL for the place of an event's item on the list, and SQL for the owner of this item."""
     lists = [name for name in ("shown", "owners") if name in exposures.columns]
     place = "coalesce(item, CAST(position AS VARCHAR))"
     if lists:
@@ -235,7 +233,7 @@ def _place(exposures: Relation, *, by_event: bool, items: bool) -> tuple[str, st
 
 
 def _late(engine: Any, exposures: Relation, events: Relation, outcome: Outcome, w: str, owner: str) -> Relation:
-    """Return the events without an impression, each credited to the last exposure of its user and item."""
+    """Return events without an impression, with the exposures to which they are credited."""
     if not {"shown", "user"} <= set(exposures.columns):
         raise InputError("events without an impression require the columns 'user' and 'shown' of exposures")
     lists = [name for name in ("owners", "rankers") if name in exposures.columns]
@@ -254,9 +252,10 @@ def _late(engine: Any, exposures: Relation, events: Relation, outcome: Outcome, 
 
 
 def clicked_places(engine: Any, placed: Relation, number: int, *, by_event: bool) -> Relation:
-    """Return for each row its ``clicks``: the places in its list with events of an outcome.
+    """Return for each row, in the column ``clicks``, the places on its list with events of an outcome.
 
-    If events name the owners of their items, the items with events are numbered, and ``owners`` has their owners.
+    If events name owners, the items with events are numbered from 1. ``clicks`` then has numbers of these items, and
+    ``owners`` has their owners.
     """
     rows, place, owners = f"SELECT *, w{number} AS w FROM placed WHERE place IS NOT NULL", "place", ""
     if by_event:

@@ -1,7 +1,6 @@
-"""Checks of the rows and the events of a log. A check has an SQL condition that makes a row unusable, and a message.
+"""Find the rows and events of a log that cannot be used, and say why.
 
-One scan of the engine finds all unusable rows, and lists which rankers and methods occur in the usable rows. Unusable
-rows may be skipped, but an unusable event is an error. A message names the first bad row, and its values.
+One scan of the log makes all checks. Unusable rows may be skipped. An unusable event is always an error.
 """
 
 from __future__ import annotations
@@ -31,17 +30,17 @@ class Check(NamedTuple):
     """A condition that makes a row unusable, and the message on such a row."""
 
     columns: str  # columns that the check reads, separated by spaces; if one is absent, the check is omitted
-    wrong: str  # SQL condition on the columns of a row, and on those that `Engine.measured` adds
+    wrong: str  # SQL condition; it may also use the columns that `Engine.measured` adds
     message: str  # text of the message; SQL in braces is replaced by its value for the row
 
 
 def _outside(name: str, low: int, high: str) -> str:
-    """Return the condition that a list of integers contains null or a number outside the limits."""
+    """Return SQL for whether a list of integers contains null or a number outside the limits."""
     return f"list_min({name}) < {low} OR list_max({name}) > {high} OR list_count({name}) < len({name})"
 
 
 def _first(name: str, wrong: str) -> str:
-    """Return a value of a message: the first entry ``e`` of a list for which a condition holds."""
+    """Return SQL, in braces, for the first entry ``e`` of a list that satisfies a condition."""
     return f"{{list_filter({name}, lambda e: {wrong})[1]}}"
 
 
@@ -79,10 +78,10 @@ _CHECKS = (
 
 
 class Checked(NamedTuple):
-    """Result of `checked`: the lines of a log that are not read, and the kinds of the lines that are read."""
+    """Result of `checked`."""
 
-    kinds: list[Row]  # different combinations of rankers, method, outcome and ``given``, with ``first_line``
-    equal: list[int]  # lines that repeat an earlier line with another time: the page was shown again, and counts once
+    kinds: list[Row]  # combinations of rankers, method, outcome and ``given`` in usable lines, with ``first_line``
+    equal: list[int]  # lines that equal an earlier line except for the time, because the page was shown again
     reasons: dict[int, str]  # for each bad line, the reason in short
     sentence: Callable[[int], str]  # returns the message on a bad line
 
@@ -93,7 +92,7 @@ class Checked(NamedTuple):
 
 
 class BadLines:
-    """Counter of the bad lines of a log; ``allowed`` is the largest permitted number, None for any number."""
+    """Counter of the bad lines of a log. ``allowed`` is the largest permitted number; None permits any number."""
 
     def __init__(self, find: Callable[[int], Any], allowed: int | None) -> None:
         self._find, self._allowed = find, allowed
@@ -118,7 +117,7 @@ class BadLines:
         return [first + f"; {number[why]:,} such lines" * (number[why] > 1) for why, first in self._first.items()]
 
     def add(self, reasons: dict[int, str], sentence: Callable[[int], str]) -> None:
-        """Count bad lines, given their reasons; raise `InputError` if there are more than allowed."""
+        """Count bad lines, given their reasons. Raises `InputError` if there are more than allowed."""
 
         def message(line: int) -> str:
             return errors.in_one_line(f"{self._find(line)}: {sentence(line)}")
@@ -134,15 +133,15 @@ class BadLines:
 
 
 def given_owners(columns: Collection[str], *, by_event: bool) -> str:
-    """Return SQL for whether a row has owners, either itself or by its events."""
+    """Return SQL for whether the owners of a row are known, from the row or from its events."""
     return "owners IS NOT NULL" if "owners" in columns else f"1 = {int(by_event)}"
 
 
 def checked(engine: Any, rows: Relation, given: str, find: Callable[[int], Any], *, documents: bool = True) -> Checked:
-    """Check all rows of a relation with columns of a log, ``line``, and perhaps ``fault``.
+    """Check all rows of a log.
 
-    given: SQL for whether a row has owners. documents: whether to check that no document is shown twice; this check
-    takes much longer than all others.
+    given: SQL for whether a row has owners.
+    documents: whether to check that no document is shown twice. This check takes much longer than all others.
     """
     equal, first = _repeated(engine, rows) if "impression" in rows.columns else ([], {})
     checks = [*_CHECKS, *_unit_of_time(engine, rows)]
@@ -172,20 +171,20 @@ def checked(engine: Any, rows: Relation, given: str, find: Callable[[int], Any],
 
 
 def kinds_of(engine: Any, rows: Relation, given: str, *more: str) -> list[Row]:
-    """Return the different combinations of rankers, method, outcome, ``given`` and ``more``, in order of appearance."""
+    """Return the combinations of rankers, method, outcome and further columns, in their order of appearance."""
     keys = [*(name for name in ("rankers", "method", "outcome") if name in rows.columns), *more]
     sql = f"SELECT {', '.join([*keys, f'{given} AS given'])}, min(line) AS first_line FROM t"
     return sorted(engine.rows(f"{sql} GROUP BY {', '.join([*keys, given])}", t=rows), key=lambda row: row["first_line"])
 
 
 def code_rows(engine: Any, rows: Relation, checks: Sequence[Check]) -> Relation:
-    """Return the rows with a column ``code``: the index of the first check that a row fails, or -1."""
+    """Add a column ``code``, which has the index of the first check that a row fails, or -1."""
     cases = " ".join(f"WHEN {check.wrong} THEN {k}" for k, check in enumerate(checks))
     return engine.view(f"SELECT *, {f'CASE {cases} ELSE -1 END' if cases else -1} AS code FROM t", t=rows)
 
 
 def message(row: Any, text: str) -> str:
-    """Return the message on a row, with the values of the row, which is an Arrow table."""
+    """Return the message on a row, given as an Arrow table. SQL in braces is replaced by its value."""
     import duckdb
 
     parts = re.split(r"[{}]", text)
@@ -201,7 +200,11 @@ def _present(checks: Sequence[Check], rows: Relation) -> list[Check]:
 
 
 def _repeated(engine: Any, rows: Relation) -> tuple[list[int], dict[int, int]]:
-    """Return repeats that differ only in time or not at all; for other repeats, the first line of the impression."""
+    """Find lines that repeat an impression, and compare each with the first line of its impression.
+
+    The first result has the lines that are equal except for the time. The second result has the other lines, each with
+    the first line of its impression.
+    """
     (again,) = engine.rows("SELECT count(impression) > count(DISTINCT impression) AS again FROM t", t=rows)
     if not again["again"]:
         return [], {}
@@ -216,7 +219,7 @@ def _repeated(engine: Any, rows: Relation) -> tuple[list[int], dict[int, int]]:
 
 
 def _unit_of_time(engine: Any, rows: Relation) -> list[Check]:
-    """Return the check for times in another unit: times either count from 0, or are dates between 1990 and 2100."""
+    """Return the check for times in another unit. Times must count from 0, or be dates between 1990 and 2100."""
     if "time" not in rows.columns:
         return []
     sql = f"SELECT min(time) AS first, max(time) AS last FROM t WHERE time > -1e300 AND time < {LATEST}"
@@ -236,9 +239,9 @@ def without(engine: Any, rows: Relation, lines: Collection[int]) -> Relation:
 
 
 def event_checks(events: Relation, positions: str, first: float | None) -> list[Check]:
-    """Return the checks of events whose exposures begin at the time ``first``.
+    """Return the checks of events, given the time of the first exposure.
 
-    positions: SQL for whether the position of an event is a place of a list.
+    positions: SQL for whether the position of an event is a place on a list.
     """
     zero = f"an event at position 0: {_FROM_0}; for positions from 0 map position::int + 1 with --source"
     checks = [

@@ -1,9 +1,8 @@
 """Means with standard errors that allow for correlated outcomes of the same user or query.
 
-A cluster is all outcomes of one user, or of one query. The mean of a pair of rankers is a ratio: the sum of the
-outcomes divided by the number of outcomes. Its standard error follows from the residuals of the clusters (delta
-method). The residual of a cluster is its sum of outcomes, minus the sum that it would have with the mean outcome. For a
-ratio of two outcomes, the outcome in the denominator takes the place of the number.
+A cluster is all outcomes of one user, or of one query. The mean of a pair of rankers is the sum of its outcomes divided
+by their number. For a ratio of two outcomes, the sum of the second outcome replaces the number. Standard errors follow
+from the variation of the clusters' sums (delta method).
 """
 
 from __future__ import annotations
@@ -34,11 +33,13 @@ class Means(NamedTuple):
 
 
 def clustered_means(count: FloatMatrix, total: FloatMatrix, times: FloatVector | float = 1.0) -> Means:
-    """Return means and standard errors; count and total have shape (pairs, clusters).
+    """Return means and standard errors. For tests and intervals, use `cautious_means` instead.
 
-    count, total: the number and the sum of the outcomes of a cluster. times: how many clusters have these numbers. The
-    errors are CR2 (Liang, Zeger 1986; Bell, McCaffrey 2002), and the degrees of freedom are from Carter, Schnepel and
-    Steigerwald (2017), for independent outcomes. Tests and intervals use `cautious_means` instead.
+    The errors are cluster-robust errors of the type CR2 (Liang, Zeger 1986; Bell, McCaffrey 2002). The degrees of
+    freedom are computed for independent outcomes (Carter, Schnepel, Steigerwald 2017).
+
+    count, total: number and sum of the outcomes of each cluster, with shape (pairs, clusters).
+    times: how many clusters have these numbers.
     """
     n = (count * times).sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -53,13 +54,12 @@ def clustered_means(count: FloatMatrix, total: FloatMatrix, times: FloatVector |
 def cautious_means(
     count: FloatMatrix, total: FloatMatrix, square: FloatVector, times: FloatVector | float = 1.0
 ) -> Means:
-    """Return means and errors for intervals. One won and one lost cluster are added, because no error may be 0.
+    """Return means and errors for intervals. They are also valid for few outcomes.
 
-    Without these two clusters, two won impressions would have a variance of 0 (Agresti, Min. Statistics in Medicine
-    2005). The size of an added cluster is the geometric mean of the mean cluster size and the design effect. The design
-    effect is 1 if the outcomes within a cluster are independent; if they are all equal, it is the mean cluster size.
-    The degrees of freedom are (sum V)^2 / sum V^2 - 1. Here V is the variance of a cluster's sum, about count * (1 -
-    alike + alike * count), and ``alike`` is the correlation of outcomes within a cluster.
+    One won and one lost cluster are added to each pair (Agresti and Min, Statistics in Medicine 2005). Without them, a
+    ranker that has won all impressions would have an error of 0. The size of an added cluster is the geometric mean of
+    the mean cluster size and the design effect. The design effect is the factor by which correlated outcomes increase
+    the variance of the mean.
     """
     all_n, all_y, squared = count * times, total * times, count * count
     once, sum_y = all_n.sum(axis=1), all_y.sum(axis=1)
@@ -78,8 +78,8 @@ def cautious_means(
         residual = (total - count * mean[:, None]) ** 2 / (1 - count / n[:, None])
         of_added = added**2 * (2 + 2 * mean**2) / (1 - added / n)
         error = np.sqrt((residual * times).sum(axis=1) + of_added) / n
-        alike = (design - 1) / np.maximum(size - 1, 1e-9)
-        rest = 1 - alike
+        alike = (design - 1) / np.maximum(size - 1, 1e-9)  # correlation of outcomes within a cluster
+        rest = 1 - alike  # with V = count * (rest + alike * count), the freedom is (sum V)^2 / sum V^2 - 1
         spread = rest * once + alike * squares + 2 * added**2
         freedom = spread**2 / (rest**2 * squares + 2 * rest * alike * cubes + alike**2 * fourths + 2 * added**4) - 1
     return _unless_alone(~(once > size * (1 + 1e-12)), mean, error, freedom)
@@ -90,7 +90,7 @@ def _unless_alone(alone: Any, mean: FloatVector, error: FloatVector, freedom: Fl
 
 
 def naive_means(n: FloatVector, total: FloatVector, square: FloatVector) -> Means:
-    """Return means and errors of independent outcomes, from the number, the sum and the sum of squares of outcomes."""
+    """Return means and errors of independent outcomes, given their number, sum and sum of squares."""
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = total / n
         variance = np.maximum(square / n - mean**2, 0) * n / (n - 1)
@@ -100,13 +100,13 @@ def naive_means(n: FloatVector, total: FloatVector, square: FloatVector) -> Mean
 def interval_ends(
     cautious: Means, confidence: float, p: FloatVector | None = None, bound: float = 1.0
 ) -> tuple[FloatVector, FloatVector]:
-    """Return the ends of Student's intervals. Given p-values, they are extended to 0 unless p rejects 0."""
+    """Return the ends of Student's intervals. If a p-value does not reject 0, its interval is extended to 0."""
     half = statistics.student_reach(cautious.error, cautious.freedom, confidence)
     return clipped_ends(cautious.mean, half, True if p is None else p < 1 - confidence, bound)
 
 
 def clipped_ends(mean: FloatVector, half: FloatVector, refuted: Any, bound: float) -> tuple[FloatVector, FloatVector]:
-    """Return ends of intervals, limited to [-bound, bound]. An interval is extended to 0 unless 0 is refuted."""
+    """Return ends of intervals within [-bound, bound]. Intervals are extended to 0 where 0 is not refuted."""
     middle = np.where(np.isfinite(half), mean, 0.0)
     low, high = np.maximum(middle - half, -bound), np.minimum(middle + half, bound)
     return np.where(refuted, low, np.minimum(low, 0.0)), np.where(refuted, high, np.maximum(high, 0.0))

@@ -1,6 +1,6 @@
-"""Convert the columns of a file to the types of a log's columns, by DuckDB expressions.
+"""Convert the columns of a file to the types of a log's columns, by SQL expressions for DuckDB.
 
-If a value of a row cannot be converted, the column ``fault`` has the message on the first such value.
+If a row has a value that cannot be converted, its column ``fault`` contains a message on this value.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NULLABLE = ("impression", "user", "item", "position", "owner", "value", "dwell"
 
 
 def require_columns(where: str | Path, have: Sequence[str], kind: str, context: Collection[str] = ()) -> None:
-    """Raise `InputError` if a file or table lacks a needed column, or a column by which the log is to be divided."""
+    """Raise `InputError` if a file or table lacks a needed column or a column of ``context``."""
     missing = [" or ".join(f"'{name}'" for name in group) for group in NEEDED[kind] if not set(group) & set(have)]
     names = ", ".join([*have[:_NAMED], *["..."] * (len(have) > _NAMED)]) or "none"
     if missing:
@@ -47,7 +47,7 @@ def require_columns(where: str | Path, have: Sequence[str], kind: str, context: 
 
 
 def typed(engine: Engine, raw: str, types: dict[str, str] = LOG) -> str:
-    """Return SQL that converts the columns of a query to ``types``, and adds ``fault`` if a conversion can fail."""
+    """Return SQL that converts the columns of a query to ``types``. If a conversion can fail, ``fault`` is added."""
     kinds = {row["column_name"]: row["column_type"] for row in engine.rows(f"DESCRIBE {raw}")}
     floats = [named(name) for name, kind in kinds.items() if kind in ("DOUBLE", "FLOAT") and name in _NULLABLE]
     if floats:  # data frames store missing values as NaN; DuckDB may skip isnan() for Parquet, so compare text
@@ -104,7 +104,7 @@ def _converted(name: str, kinds: dict[str, str], types: dict[str, str]) -> str:
 
 
 def _text(column: str, kind: str) -> str:
-    """Return SQL for a value as text; the null of JSON becomes null."""
+    """Return SQL for a value as text. The null of JSON becomes the null of SQL."""
     return {"JSON": f"json_extract_string({column}, '$')", "VARCHAR": column}.get(kind, f"{column}::VARCHAR")
 
 
@@ -115,7 +115,7 @@ def _rankers(kinds: dict[str, str], types: dict[str, str]) -> str:
 
 
 def _owners(column: str, kind: str, rankers: str) -> str:
-    """Return SQL that converts owners (names or positions) to positions in the list of rankers, -1 for none."""
+    """Return SQL that converts owners to positions in the list of rankers, with -1 for a document without owner."""
     if kind == "INTEGER[]":  # as in a log that this package wrote
         return column
     if kind not in ("JSON", "VARCHAR", "VARCHAR[]"):
@@ -131,7 +131,7 @@ def _owners(column: str, kind: str, rankers: str) -> str:
 
 
 def _entries(column: str, kind: str) -> str:
-    """Return SQL for the entries of a list; texts in JSON keep their quotation marks."""
+    """Return SQL for the entries of a list. Texts in JSON keep their quotation marks."""
     if kind not in ("JSON", "VARCHAR"):
         return column
     array = f"CASE WHEN json_valid({column}) AND json_type({column}) = 'ARRAY' THEN {column}::JSON END"
@@ -139,7 +139,7 @@ def _entries(column: str, kind: str) -> str:
 
 
 def _ambiguous(owners: str, rankers: str) -> str:
-    """Return SQL for whether numbers of owners could be names of rankers as well as positions of other rankers."""
+    """Return SQL for whether numbers in ``owners`` are ambiguous, because names of rankers are numbers, too."""
     given = f"list_filter({owners}, lambda e: e >= 0)"
     names, other = f"list_has_all({rankers}, {given}::VARCHAR[])", f"coalesce({rankers}[e + 1] <> e::VARCHAR, true)"
     return f"owners::VARCHAR NOT LIKE '%\"%' AND {names} AND len(list_filter({given}, lambda e: {other})) > 0"
@@ -172,5 +172,5 @@ def _sentence(name: str, kinds: dict[str, str], types: dict[str, str]) -> str:
 
 
 def seconds(text: str) -> str:
-    """Return SQL that converts a text, a number of seconds or a date, to seconds."""
+    """Return SQL that converts a number of seconds or a date, given as text, to seconds."""
     return f"coalesce(try_cast({text} AS DOUBLE), epoch_us(try_cast({text} AS TIMESTAMPTZ)) / 1e6)"

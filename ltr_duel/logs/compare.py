@@ -1,10 +1,8 @@
 """Compare the rankers of a log: credit its events, add up the outcomes of each pair of rankers, and test each pair.
 
-Some logs come from a policy that learns: it shows a ranker less often after it has lost. The plain mean of a pair is
-then biased, because the number of outcomes depends on the outcomes themselves (Nie, Tian, Taylor, Zou, AISTATS 2018).
-For such logs, `ltr_duel.logs.sequential.confidence_sequence` computes the intervals. They are valid: when the policy
-chooses a pair, it knows only past outcomes, so the expected next outcome is still the mean of the pair. The intervals
-assume that each impression has a new user. They hold only for the queries of the log.
+Some logs come from a policy that learns. The policy shows a ranker less often after it has lost, so the plain mean of a
+pair is biased (Nie, Tian, Taylor, Zou, AISTATS 2018). `ltr_duel.logs.sequential.confidence_sequence` then computes
+intervals that are valid in spite of the policy. They hold only for the queries of the log.
 """
 
 from __future__ import annotations
@@ -37,29 +35,30 @@ def compare_log(
     rankers: Collection[str] = (),
     looks: bool = True,
 ) -> Comparison:
-    """Credit the events of a log, and compare each pair of interleaved rankers by one or more outcomes.
+    """Compare each pair of interleaved rankers in a log, by one or more outcomes.
 
     ``comparison.decision`` is the decision that the command ``logs compare`` prints. If a policy chose the rankers by
-    earlier outcomes (column ``policy``), the intervals form a confidence sequence, and a warning says so.
+    earlier outcomes, intervals are valid at every look, and a warning says so.
 
     Parameters
     ----------
     log : ClickLog, path, data frame or Ibis table
         The log. A path or a table is opened with the default settings of `ClickLog`.
     outcomes : str, Outcome, Ratio, or a sequence of them
-        The first outcome decides. The results for the others are in ``comparison.secondary``. By default, a `ClickLog`
-        is compared by its own outcomes, except guardrails, and any other log by ``click``. When you open a `ClickLog`,
-        its argument ``outcome`` must list all outcomes and guardrails, and both outcomes of a ratio.
+        The first outcome decides. The results for the other outcomes are in ``comparison.secondary``. By default,
+        all outcomes of a `ClickLog` that are not guardrails are used, and ``click`` for any other log. When you open a
+        `ClickLog`, give all outcomes and guardrails as its argument ``outcome``.
     guardrails : mapping of str to float
-        Outcomes (or ratios) that must not get worse, each with the largest accepted loss (for outcomes, at most 1).
+        Outcomes or ratios that must not get worse, each with the largest accepted loss. The loss of an outcome is at
+        most 1.
     cluster : {"", "user", "query", "impression"}
-        Groups within which outcomes may be correlated. By default, users; if the log has no users, queries.
+        Groups within which outcomes may be correlated. By default, users are used, or queries if the log has no users.
     confidence : float
         Confidence of the intervals, above 0 and below 1.
     rankers : collection of str
         The permitted rankers. By default, all rankers are permitted.
     looks : bool
-        Whether to record how the comparison developed over time, which the plot requires. This takes longer.
+        Whether to record how the comparison developed over time. The plot requires this record, which takes time.
 
     Returns
     -------
@@ -68,8 +67,7 @@ def compare_log(
     Raises
     ------
     InputError
-        If a number is out of range, if the cluster or an outcome is unknown, if clusters are users but no impression
-        has a user, if more lines are bad than may be skipped, or if the log has no usable line.
+        If an argument is invalid, if the log has no usable line, or if it has more bad lines than may be skipped.
 
     Examples
     --------
@@ -121,13 +119,12 @@ def _compared(
 ) -> Comparison:
     """Return the comparison by one outcome.
 
-    primary: the comparison by the first outcome; if it is given, looks and warnings are left out. In the log of a
-    policy that reacts to outcomes, clusters by query become users, or impressions if no row has a user.
+    primary: the comparison by the first outcome. If it is given, looks and warnings are left out.
     """
     outcomes, rows, creditor, facts = credited_outcome(log, outcome, rankers)
     policies, name = policies_of(log.engine, rows), outcome_name(outcome)
     cluster = cluster or ("user" if facts["named"] else "query")
-    if policies and cluster == "query":
+    if policies and cluster == "query":  # a confidence sequence does not allow for correlated outcomes of a query
         cluster = "user" if facts["named"] else "impression"
     if policies and isinstance(outcome, Ratio):
         raise InputError(f"{log.path}: the ratio '{name}' can be compared only if no policy reacts to outcomes")

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """Comparison of each pair of a log's rankers by one outcome.
+    """Result of `compare_log`, a comparison of each pair of rankers by one outcome.
 
-    Made by `compare_log`. Arrays have one entry per pair. A positive mean favours the first ranker of the pair.
+    Arrays have one entry per pair. A positive mean favours the first ranker of the pair.
     """
 
     names: tuple[str, ...]  # rankers, in their order of appearance in the log
@@ -39,12 +39,12 @@ class Comparison:
     losses: IntVector
     ties: IntVector
     means: Means  # mean outcomes (from -1 to 1; for a `Ratio`, the ratio) with cluster-robust errors
-    cautious: Means  # means for intervals: with an added won and lost cluster, so that no error is 0
+    cautious: Means  # means and errors for intervals, see `cautious_means`
     naive: Means  # means with errors as if all impressions were independent; NaN for a `Ratio`
     low: FloatVector  # lower ends of intervals that hold for all pairs together (Bonferroni)
-    high: FloatVector  # upper ends; an interval contains 0 unless `p_corrected` is below 1 - confidence
+    high: FloatVector  # upper ends; an interval excludes 0 only if `p_corrected` is below 1 - confidence
     p: FloatVector  # p-value of "the mean is 0": the larger one of Student's t test and the sign test of clusters
-    sequences: Sequences  # sums for tests at any time; if clustered by user, of each user's first outcome only
+    sequences: Sequences  # sums for tests at any time; if clusters are users, sums of each user's first outcome
     denominator: FloatVector  # divisor of the sum of outcomes: impressions, or the denominator of a `Ratio`
     sizes: FloatVector  # mean number of outcomes in the cluster of a random outcome
     impressions: int
@@ -71,7 +71,7 @@ class Comparison:
 
     @cached_property
     def decision(self) -> Decision:
-        """The decision if you look only once, with the checks of the log; `decide` has further options."""
+        """The decision if you look only once; `decide` has further options."""
         return decide(self)
 
     @property
@@ -86,7 +86,7 @@ class Comparison:
 
     @property
     def tests(self) -> int:
-        """Number of pairs of rankers, also of pairs never shown. The error probability is divided among all of them."""
+        """Number of pairs of rankers, including pairs never shown. They share the error probability."""
         return len(self.names) * (len(self.names) - 1) // 2
 
     @property
@@ -101,7 +101,7 @@ class Comparison:
 
     @property
     def first_impressions(self) -> bool:
-        """Whether only the first impression of each user counts, because a policy chose the rankers."""
+        """Whether only the first impression of each user counts."""
         return self.adaptive and self.cluster != "impression"
 
     @property
@@ -116,9 +116,9 @@ class Comparison:
         return Ratio(name.removesuffix(f"/{below}"), below) if below else name
 
     def intervals(self, confidence: float, tests: float = 1.0, *, every_look: bool = False) -> Intervals:
-        """Return the intervals of all pairs, with the error divided among ``tests`` tests (Bonferroni).
+        """Return the intervals of all pairs. The error probability is divided among ``tests`` tests (Bonferroni).
 
-        With ``every_look``, the intervals are valid however often you look. For logs of policies, they always are.
+        With ``every_look``, and always in logs of policies, intervals are valid however often you look.
         """
         bound = np.inf if self.ratio else 1.0
         if self.adaptive or (every_look and self.cluster == "impression" and not self.ratio):
@@ -132,17 +132,17 @@ class Comparison:
 
     @property
     def signs(self) -> IntVector:
-        """For each pair 1 if its first ranker is ahead or equal, else -1."""
+        """For each pair, 1 if its mean is 0 or positive, else -1."""
         return np.where(self.means.mean >= 0, 1, -1)
 
     @property
     def clearest(self) -> IntVector:
-        """The indices of the pairs, in the order of their p-values; the pair with the smallest p comes first."""
+        """The indices of the pairs, in the order of their p-values."""
         return np.argsort(self.p, kind="stable")
 
     @property
     def preferences(self) -> PreferenceMatrix:
-        """The preference matrix; a tie is half a win. Errors are above 0, or infinite for a pair with one cluster."""
+        """The preference matrix, in which a tie is half a win."""
         if self.ratio:
             raise InputError(f"'{self.provenance['events']}' is a ratio, which is no share of wins: no matrix has it")
         size = len(self.names)
@@ -163,10 +163,10 @@ class Comparison:
         Parameters
         ----------
         stop_at : float, optional
-            Give this confidence, as in `decide`, to plot intervals that are valid however often you look. By default,
-            each interval is valid for one look. In logs of policies, intervals are always valid at every look.
+            The confidence of intervals that are valid however often you look, as in `decide`. By default, each interval
+            is valid for one look, except in logs of policies.
         margin : float
-            The largest mean outcome that does not matter. If it is above 0, the range from -margin to margin is shaded.
+            The largest mean outcome that does not matter. The range from -margin to margin is shaded.
         ax : Axes, optional
             Axes to draw on. By default, new axes are created.
 
@@ -201,11 +201,7 @@ def compared(
     sums: PairSums, names: tuple[str, ...], pairs: IntVector, *, confidence: float, impressions: int,
     provenance: dict[str, Any],
 ) -> Comparison:  # fmt: skip
-    """Return the comparison, still without its development over time and without warnings.
-
-    In a log that is divided into parts, a pair occurs once for each part. In the log of a policy that reacts to
-    outcomes, `confidence_sequence` computes means and intervals.
-    """
+    """Return the comparison, without ``looks`` and ``warnings``."""
     ratio, means, cautious = "denominator" in provenance, sums.means(), sums.cautious()
     naive, divisor = sums.naive(), sums.divisor()
     tests = len(names) * (len(names) - 1) // 2

@@ -1,9 +1,8 @@
-"""Turn the clicks of a log into outcomes: which of its interleaved rankers won each impression.
+"""Find out which ranker won each impression of a log, from its clicks and its page token.
 
-The page token of a row (the page as JSON, from `Page.to_json`) says how its list was made, so the comparison method can
-credit the clicks. Rows without a page token are credited by the owner of each document (the ranker that contributed
-it), in `ltr_duel.logs.outcomes`. All rows of a log must have the same method and outcome rule, because outcomes of
-different methods cannot be added up.
+A page token is the text that `Page.to_json` returns. It says how the list of a page was made, so that the comparison
+method can credit the clicks. Rows without a page token are credited in `ltr_duel.logs.outcomes`. All rows of a log must
+have the same method and outcome rule, because outcomes of different methods cannot be added up.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ Wrong = dict[int, str]
 
 
 class Outcomes(NamedTuple):
-    """The outcomes of a batch of rows: one entry for each pair of rankers of each row."""
+    """The outcomes of a batch of rows, with an entry for each pair of rankers of each row."""
 
     row: IntVector
     pair: IntVector  # indices in `Creditor.pairs`
@@ -53,7 +52,7 @@ class Outcomes(NamedTuple):
 
 
 class Creditor:
-    """Credits a log batch by batch. Rankers and pairs are numbered in the order in which they appear in the log."""
+    """Credits a log batch by batch, and numbers rankers and pairs in their order of appearance."""
 
     columns = ("impression", "time", "clicks", "shown", "page", "rankers", "owners", "method", "outcome")
 
@@ -73,14 +72,11 @@ class Creditor:
 
     @property
     def caution(self) -> str:
-        """A caution about the outcome rule; empty for most rules."""
+        """A warning about the outcome rule; empty for most rules."""
         return METHODS.configure(self.method).component.caution(self.outcome) if self.method else ""
 
     def __call__(self, batch: Impressions) -> tuple[Outcomes, Wrong]:
-        """Credit rows that have page tokens and sorted clicks.
-
-        Return the outcomes, and a message for each row that cannot be credited.
-        """
+        """Credit rows with page tokens and sorted clicks. Return outcomes, and messages on refused rows."""
         wrong, have = Wrong(), {name: batch.table.column(name) for name in ("page", "shown", "clicks")}
         ids, ptr = ragged(have["shown"])
         places, click_ptr = ragged(have["clicks"])
@@ -144,7 +140,7 @@ class Creditor:
         return np.array([arms[sets[k]] for k in good], np.int64).reshape(len(good), -1), np.array(good, np.int64)
 
     def arms_of(self, names: Collection[str] | None) -> list[int]:
-        """Return the numbers of the rankers of a row; raise `InputError` if they cannot be compared."""
+        """Return the numbers of the rankers of a row. Raises `InputError` if they cannot be compared."""
         if not names:
             raise InputError(NO_RANKERS)
         if not 2 <= len(names) <= MOST_RANKERS or len(set(names)) < len(names) or not all(names):
@@ -173,7 +169,7 @@ class Creditor:
         return self._arm[name]
 
     def pairs_of(self, arms: IntMatrix) -> tuple[IntMatrix, IntMatrix]:
-        """Return the index of each pair of rankers of each row, and a sign; both have shape (rows, pairs).
+        """Return the indices of the pairs of rankers of each row, and their signs, with shape (rows, pairs).
 
         The sign is +1 if the pair's first ranker comes first in the row, else -1.
         """
@@ -188,7 +184,7 @@ class Creditor:
 
 
 class Clicked(NamedTuple):
-    """Rows to credit. Their shown documents and clicks are in arrays of the whole batch."""
+    """Rows to credit, with the documents and clicks of the whole batch."""
 
     rows: IntVector
     query: IntVector  # (rows,) index of the row's query in the lists
@@ -201,10 +197,9 @@ class Clicked(NamedTuple):
 
 
 def credit_rows(method: Method, params: Any, outcome: str, lists: Lists, clicked: Clicked, rankers: int) -> FloatMatrix:
-    """Return the outcomes of each pair a < b of the rankers, shape (rows, rankers (rankers - 1) / 2).
+    """Return the outcome of each pair of rankers a < b in each row, with shape (rows, pairs).
 
-    Rows with lists of the same length and the same room for documents (`room_for`) are credited together. They then get
-    exactly the outcome that they would get as single pages.
+    Rows of equal size are credited together. Their outcomes are the same as for single pages.
     """
     out = np.zeros((len(clicked.rows), rankers * (rankers - 1) // 2))
     some = np.flatnonzero(np.diff(clicked.click_ptr)[clicked.rows])
@@ -228,7 +223,7 @@ def credit_rows(method: Method, params: Any, outcome: str, lists: Lists, clicked
 
 @kernel
 def fill_page(clicked: Clicked, row: int, page: Shown, kept: FloatVector) -> int:
-    """Copy a row to ``page``, and the value stored with its list to ``kept``; return the number of clicks."""
+    """Copy a row to ``page``, and the stored value of its list to ``kept``. Return the number of clicks."""
     start, first = clicked.ptr[row], clicked.click_ptr[row]
     for k in range(clicked.ptr[row + 1] - start):
         page.shown[k], page.owner[k] = clicked.numbers[start + k], clicked.owners[start + k]

@@ -1,4 +1,4 @@
-"""The decision on an experiment: which ranker wins, or whether to go on, and the sentences that say so."""
+"""Decide which ranker wins an experiment or whether it should go on, and say so in sentences."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ltr_duel.logs.sequential import Intervals
 
 FEWEST = 20.0  # minimum effective number of observations for a projection
-_FAR = 1000  # a decision that needs more than this multiple of the impressions is not projected
+_FAR = 1000  # largest multiple of the present impressions that a projection names
 _CLUSTERS = {"user": "users", "query": "queries"}
 
 
@@ -34,29 +34,29 @@ class PairDecision(NamedTuple):
     high: float
     p: float  # p-value of "the mean is 0", corrected for all pairs; valid at every look unless `e_value` is NaN
     e_value: float  # e-value against "the mean is 0"; NaN for a decision at a single look
-    more: float  # further impressions of the log, about, until a decision, if the mean stays as it is; inf: never
-    more_to_win: float  # like `more`, but until the ranker with the higher mean wins
+    more: float  # about how many further impressions a decision needs, if the mean stays as it is; inf: never
+    more_to_win: float  # about how many further impressions a win of the leading ranker needs
     effective: float  # effective number of independent observations
 
 
 class Guardrail(NamedTuple):
-    """Test that a ranker does not harm a further outcome by more than a margin; positive means favour this ranker.
+    """Test that the leading ranker does not harm another outcome by more than a margin.
 
-    The ranker is the one that leads by the primary outcome. It wins only if the primary outcome and all guardrails
-    agree. Each test may therefore use the whole error probability (intersection-union; Berger, Technometrics 1982).
+    The leading ranker has the higher mean of the primary outcome. It wins only if all tests agree. Each test may
+    therefore use the whole error probability (intersection-union test; Berger, Technometrics 1982).
     """
 
     outcome: str
     ahead: str  # the ranker that leads by the primary outcome
     behind: str
-    mean: float  # mean of the further outcome
+    mean: float  # mean of this outcome; positive if it favours the leading ranker
     low: float  # one-sided lower limit
     margin: float
     confidence: float  # confidence of the limit
 
     @property
     def holds(self) -> bool:
-        """Whether the data show that the leading ranker is worse by less than the margin, or not worse at all."""
+        """Whether the data show that the leading ranker is not worse by the margin or more."""
         return self.low > -self.margin
 
     def __str__(self) -> str:
@@ -89,22 +89,22 @@ class Decision(NamedTuple):
 def decide(
     comparison: Comparison, stop_at: float | None = None, *, margin: float = 0.0, checks: bool = True
 ) -> Decision:
-    """Decide which ranker wins, from the checks of the log, the primary outcome and the guardrails.
+    """Decide which ranker wins, by the primary outcome.
 
-    Nothing is decided if a check of the log fails, or if the winner breaks one of its guardrails.
+    There is no decision if a check of the log fails, or if a guardrail does not hold for the winner.
 
     Parameters
     ----------
     comparison : Comparison
         Result of `compare_log`.
     stop_at : float, optional
-        Give this confidence, above 0 and below 1, if you look repeatedly at a growing log. The decision is then valid
-        for all looks together. By default, it is valid for one planned look, with the confidence of the comparison.
+        The confidence, above 0 and below 1, of a decision that is valid however often you look at a growing log. By
+        default, the decision is valid for one planned look, with the confidence of the comparison.
     margin : float
-        A mean outcome that is at most this far from 0 does not matter. The verdict on a pair is "no difference" once
-        its mean is shown to be closer to 0. Used only with ``stop_at``.
+        The largest mean outcome that does not matter. The verdict on a pair is "no difference" if its mean is shown to
+        lie between -margin and margin. Used only with ``stop_at``.
     checks : bool
-        Whether to check the log as `check_log` does. By default it is checked.
+        Whether to check the log with `check_log`.
 
     Returns
     -------
@@ -165,8 +165,8 @@ def pair_decisions(
 ) -> list[PairDecision]:  # fmt: skip
     """Decide for each pair whether to stop, from intervals that hold together for ``tests`` pairs.
 
-    confidence: the confidence of the intervals. impressions: number of impressions of all pairs so far, to project how
-    many more are needed; 0 if only one look is planned.
+    impressions: number of impressions of all pairs so far; 0 if only one look is planned.
+    confidence: confidence of the intervals.
     """
     errors.require_between("the margin", margin, 0, 1)
     won, lost, alpha = now.low > 0, now.high < 0, (1 - confidence) / tests
@@ -206,7 +206,7 @@ def _label(pair: PairDecision, *, harmed: bool) -> str:
 def _projection(names: Sequence[str], pairs: Sequence[PairDecision]) -> tuple[float, str]:
     """Return how many further impressions the experiment needs, and its winner, if the means stay as they are.
 
-    The experiment may stop once a ranker wins against all others, or once every pair was shown and is decided.
+    The experiment ends when a ranker wins against all others, or when all pairs are decided.
     """
     all_shown = len(pairs) == len(names) * (len(names) - 1) // 2
     ways = [(max((pair.more for pair in pairs), default=np.inf) if all_shown else np.inf, "")]
@@ -219,13 +219,13 @@ def _projection(names: Sequence[str], pairs: Sequence[PairDecision]) -> tuple[fl
 
 
 def _too_few(winner: str, pairs: Sequence[PairDecision]) -> bool:
-    """Return whether an open pair on which the decision depends has too few observations for a projection."""
+    """Return whether a pair that is not decided has too few observations for a projection."""
     needed = [pair for pair in pairs if pair.verdict == "go on" and (not winner or winner in pair[:2])]
     return any(pair.effective < FEWEST for pair in needed)
 
 
 def impressions_to_go(names: Sequence[str], pairs: Sequence[PairDecision]) -> float:
-    """Return how many further impressions the experiment needs; infinity if the log is too short for a projection."""
+    """Return how many further impressions the experiment needs; infinity if the log is too short to say."""
     further, winner = _projection(names, pairs)
     return np.inf if further and _too_few(winner, pairs) else further
 
@@ -234,7 +234,11 @@ def running_sentence(
     names: Sequence[str], pairs: Sequence[PairDecision], margin: float, impressions: int,
     unit: str = "pages of several rankers", who: str = "",
 ) -> str:  # fmt: skip
-    """Return whether to stop; ``unit``: what is counted; who: the kind of cluster (users or queries), "" for none."""
+    """Return a sentence on whether to stop.
+
+    unit: name of an observation, in the plural.
+    who: name of the clusters, "users" or "queries"; "" if there are none.
+    """
     further, winner = _projection(names, pairs)
     if further == 0:
         if winner:

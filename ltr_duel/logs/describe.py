@@ -1,4 +1,4 @@
-"""Describe the content of a log: impressions, users, how clicks can be credited, and bad lines."""
+"""Describe the content of a log, such as its impressions, its users and its bad lines."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def describe_log(log: ClickLog) -> LogFacts:
     Parameters
     ----------
     log : ClickLog
-        The log. Open it with ``skip_bad=None`` to read it to its end even if many lines are bad.
+        The log. Open the log with ``skip_bad=None`` to describe all of it, even if many lines are bad.
 
     Returns
     -------
@@ -46,7 +46,7 @@ def describe_log(log: ClickLog) -> LogFacts:
     Raises
     ------
     InputError
-        If the file cannot be read, no line of it can be used, or it has more bad lines than may be skipped.
+        If the log cannot be read, has no usable line, or has more bad lines than may be skipped.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""The SQL engine that reads a log: DuckDB in the current process. The log may be larger than memory.
+"""The SQL engine that reads logs, which may be larger than memory. It is DuckDB in the current process.
 
-A relation is a table, a view or a query. All queries are SQL of DuckDB, and `ltr_duel.logs.warehouse` runs the same
-queries in another database. Tables, and data that exceed the memory limit, are kept in a temporary folder.
+Tables are kept in a temporary folder, with all data that exceed the memory limit. `ltr_duel.logs.warehouse` runs the
+same queries in another database.
 """
 
 from __future__ import annotations
@@ -68,16 +68,16 @@ class Engine:
             raise InputError(f"{self._path}{_reason(error)}") from None
 
     def execute(self, sql: str) -> None:
-        """Run a statement; raise `InputError` if it fails."""
+        """Run a statement. Raises `InputError` if the statement fails."""
         with self.guarded(sql):
             self.duckdb.execute(sql)
 
     def raw_rows(self, sql: str) -> list[dict[str, Any]]:
-        """Return the rows of a query that the user wrote; errors of DuckDB are raised unchanged."""
+        """Return the rows of a query. Errors of DuckDB are raised unchanged."""
         return list(self.duckdb.sql(sql).to_arrow_table().to_pylist())
 
     def query(self, sql: str, **relations: Relation) -> Any:
-        """Return the result of SQL as an Arrow table. relations: by the names that they have in the SQL."""
+        """Return the result of SQL as an Arrow table. Each keyword is the name of a relation in the SQL."""
         text = with_relations(sql, relations)
         with self.guarded(text), self.duckdb.cursor() as cursor:
             return cursor.sql(text).to_arrow_table()
@@ -87,7 +87,7 @@ class Engine:
         return list(self.query(sql, **relations).to_pylist())
 
     def stream(self, sql: str, rows: int, **relations: Relation) -> Iterator[Any]:
-        """Yield the result of `query` as Arrow batches; other queries may run meanwhile."""
+        """Yield the result of `query` as Arrow batches. Other queries may run meanwhile."""
         text = with_relations(sql, relations)
         with self.guarded(text), self.duckdb.cursor() as cursor:
             result = cursor.sql(text)
@@ -125,13 +125,13 @@ class Engine:
             cursor.execute(sql)
 
     def unnested(self, rows: Relation, column: str, keys: Sequence[str]) -> Relation:
-        """Return a row for each entry of a list: the columns `keys`, ``item``, and ``place``, which counts from 1."""
+        """Return a row for each entry of a list, with the columns `keys`, ``item`` and ``place`` (from 1)."""
         chosen = ", ".join(f"t.{named(key)}" for key in keys)
         lists = f"unnest(t.{named(column)}) WITH ORDINALITY AS s(item, place)"
         return self.view(f"SELECT {chosen}, s.item, CAST(s.place AS INTEGER) AS place FROM t, {lists}", t=rows)
 
     def measured(self, rows: Relation) -> Relation:
-        """Add columns with the lengths of the lists of each row, and its smallest and largest owner."""
+        """Add the columns that checks of rows read, such as the length of the shown list."""
         numbers = {"length": "len(shown)", "different": "list_unique(shown)"} if "shown" in rows.columns else {}
         if "owners" in rows.columns:
             numbers |= {"owned": "len(owners)", "low": "list_min(owners)", "high": "list_max(owners)"}
@@ -141,7 +141,7 @@ class Engine:
 
 
 def with_relations(sql: str, relations: dict[str, Relation], materialized: str = "NOT MATERIALIZED ") -> str:
-    """Return a query together with the SQL of the relations that it names."""
+    """Return a query that begins with the definitions of its relations."""
     parts = ", ".join(f"{name} AS {materialized}({relation.sql})" for name, relation in relations.items())
     return f"WITH {parts} {sql}" if parts else sql
 
@@ -162,7 +162,7 @@ def _close(duckdb: Any, folder: str) -> None:
 
 
 def memory_limit() -> str:
-    """Return the memory limit of DuckDB: from the environment variable, or at most half of the free memory."""
+    """Return the memory limit of DuckDB, by default half of the free memory, but at most 2.5 GB."""
     return os.environ.get(VARIABLE) or f"{max(min(_MOST, host.free_memory() // 2), _LEAST)}B"
 
 

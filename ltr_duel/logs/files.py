@@ -1,4 +1,4 @@
-"""Find the files of a log and their format, and read them with DuckDB as rows that have numbers."""
+"""Find the files of a log and their format, and read them with DuckDB."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ class Position(NamedTuple):
 
 
 class FileRows(NamedTuple):
-    """Rows of files, as a query with two more columns: the number of the row (from 1, in all files) and the file."""
+    """A query for the rows of files. The column ``ltr_line`` numbers all rows from 1; ``ltr_file`` is the file."""
 
     sql: str
     header: int = 0  # number of lines of a file before its first row
 
     def find(self, engine: Engine, line: int) -> Position:
-        """Return the file that contains a row, and its line in that file."""
+        """Return the file and the line of a row."""
         first = f"SELECT ltr_file, min(ltr_line) AS first FROM ({self.sql}) GROUP BY ltr_file"
         (row,) = engine.rows(f"SELECT * FROM ({first}) WHERE first <= {line} ORDER BY first DESC LIMIT 1")
         return Position(row["ltr_file"], line - row["first"] + 1 + self.header)
 
 
 def text_rows(paths: Sequence[Path]) -> FileRows:
-    """Return the lines of text files, in the column ``text``, which is null in empty lines."""
+    """Return the lines of text files in the column ``text``. Empty lines are null."""
     one_column = "columns = {'text': 'VARCHAR'}, delim = '\x02\x03\x02', quote = '', escape = '', header = false"
     return _numbered(f"read_csv({_names(paths)}, {one_column}, strict_mode = false, {_OPTIONS})")
 
 
 def csv_rows(paths: Sequence[Path]) -> FileRows:
-    """Return the rows of CSV files, as text. Cells are separated by the most frequent separator of the first line."""
+    """Return the rows of CSV files as text. The most frequent separator in the first line separates the cells."""
     first = {path: _first_line(path) for path in paths}
     delimiter = max(",;\t|", key=first[paths[0]].count)
     heads = {path: next(csv.reader([line], delimiter=delimiter), []) for path, line in first.items()}
@@ -66,7 +66,7 @@ def csv_rows(paths: Sequence[Path]) -> FileRows:
 
 
 def json_rows(engine: Engine, paths: Sequence[Path], texts: Sequence[str]) -> FileRows:
-    """Return the records of JSON files; the columns ``texts`` stay text, even if they look like numbers or dates."""
+    """Return the records of JSON files. The columns ``texts`` stay text, even if they look like numbers or dates."""
     read = f"read_json({_names(paths)}, filename = 'ltr_file'"
     columns = []
     for row in engine.raw_rows(f"DESCRIBE SELECT * EXCLUDE (ltr_file) FROM {read})"):
@@ -108,7 +108,7 @@ def _first_line(path: Path) -> str:
 
 
 def files_of(path: str | Path) -> tuple[Path, ...]:
-    """Return the files of a log: one file, all logs in a folder, or all that match a pattern; day2 before day10."""
+    """Return the files of a log, in natural order (day2 before day10)."""
     place = Path(path)
     if place.is_file():
         return (place,)
@@ -128,7 +128,7 @@ def _natural(path: Path) -> list[tuple[int, str]]:
 
 
 def format_of(paths: Sequence[Path], given: str = "") -> str:
-    """Return the format of all files: the given format or, if none is given, the format that their suffixes tell."""
+    """Return the format of the files. By default, it follows from their suffixes."""
     if given:
         errors.require_one_of("log format", given, FORMATS)
         return given

@@ -1,6 +1,6 @@
-"""Findings of the checks of an experiment, and the statistical tests behind them.
+"""What the checks of an experiment have found, and the statistical tests behind these checks.
 
-A test fails at p < 0.01. It therefore raises a false alarm for at most one sound log in a hundred.
+A test fails if its p-value is below 0.01. In an experiment without faults, a test fails with at most this probability.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Finding(NamedTuple):
 
 
 def tested(name: str, p: float, sentence: str) -> Finding:
-    """Return the finding of a test, which fails if its p-value is below 0.01."""
+    """Return the finding of a test with a p-value."""
     digits = "p < 1e-12" if p < 1e-12 else f"p = {p:.3g}"
     return Finding(name, "fails" if p < ERROR else "sound", p, f"{sentence} ({digits})")
 
@@ -38,7 +38,7 @@ def limited(name: str, rate: float, limit: float, sentence: str) -> Finding:
 
 
 def seldom(name: str, number: int, total: int, limit: float, sentence: str) -> Finding:
-    """Return the finding of a rate, which fails if an exact binomial test shows that the rate exceeds a limit."""
+    """Return the finding of a rate, which fails if a binomial test shows that the rate exceeds a limit."""
     p = float(special.bdtrc(number - 1, total, limit)) if number else 1.0
     return Finding(name, "fails" if p < ERROR else "sound", number / max(total, 1), sentence)
 
@@ -49,7 +49,7 @@ def not_checked(name: str, reason: str) -> Finding:
 
 
 def even(counts: IntVector) -> float:
-    """Return the p-value of "all categories are equally likely", by an exact test (two categories) or chi-squared."""
+    """Return the p-value of "all categories are equally likely"."""
     if len(counts) < 2 or not counts.sum():
         return 1.0
     if len(counts) == 2:
@@ -58,7 +58,7 @@ def even(counts: IntVector) -> float:
 
 
 def unchanged(table: IntMatrix) -> float:
-    """Return the p-value of "the share of each row is the same in all columns"; rows with few counts are merged."""
+    """Return the p-value of "the share of each row is the same in all columns". Rows with few counts are merged."""
     table = table[:, table.sum(axis=0) > 0]
     if not table.size:
         return 1.0

@@ -1,4 +1,4 @@
-"""A click log in files, a data frame or a database, which is read as checked rows and may be larger than memory."""
+"""Read a click log from files, a data frame or a database. The log may be larger than memory."""
 
 from __future__ import annotations
 
@@ -40,32 +40,32 @@ _RESERVED = re.compile(  # names of columns that are added to a log
 
 
 class ClickLog:
-    """A click log. It can be read several times; each returned row has been checked.
+    """A click log. It can be read several times, and its rows are checked.
 
     Parameters
     ----------
     path : path, data frame or Ibis table, optional
-        The log: a file, a folder, a glob pattern, or a table in memory (pandas, polars, Arrow or Ibis). It has the
-        columns of `LOG_COLUMNS`. Files are JSON lines, CSV (both may end in ``.gz``), Parquet, or records of User
-        Behavior Insights. If you give ``events`` or ``source``, the rows are exposures (shown lists), as Parquet, CSV
-        or JSON. If you give ``connect``, the path names a table. By default, ``source`` names the file or table.
+        The log: a file, a folder, a glob pattern, or a table in memory (pandas, polars, Arrow or Ibis). `LOG_COLUMNS`
+        describes its columns. With ``events``, the log contains exposures, which are the lists that users saw. With
+        ``connect``, it is the name of a table. By default, ``source`` names the file or table.
     format : {"", "jsonl", "csv", "parquet", "ubi"}
-        Format of the files. By default, it follows from their suffix.
+        Format of the files. By default, the suffix of the files tells the format.
     skip_bad : int or None
         Number of unusable lines that may be skipped; None for any number.
     events : path, optional
-        Events: users' actions on the items of the exposures.
+        The events, which are users' actions on the items of the exposures.
     source : path, optional
         A TOML file that maps the columns of exposures and events to the columns of a log.
     connect : str, optional
-        URL of the database with the tables, for a backend of Ibis (extra ``warehouse``).
+        URL of the database that contains the tables. This requires the extra ``warehouse``.
     outcome : str, Outcome, or a sequence of them
-        What decides an impression. With ``click`` or another kind of event, the ranker with more documents with such an
-        event wins. With ``value``, the ranker with the larger sum of values wins. With ``dwell>=30``, only clicks of at
-        least 30 seconds count. An `Outcome` is any other rule. The first of several outcomes is the primary one.
+        The rule that decides which ranker wins an impression. With ``click``, the ranker with more clicked documents
+        wins. Other kinds of events are counted in the same way. With ``value``, the ranker with the larger sum of
+        values wins. With ``dwell>=30``, only clicks of at least 30 seconds count. Write any other rule as an `Outcome`.
+        The first of several outcomes is the primary one.
     within : str
-        For events without an impression: how old the exposure may be, such as ``7d``. The event is credited to the last
-        exposure of the same user and item. By default, such events do not count.
+        The maximum age of an exposure, such as ``7d``, for events that do not name their impression. Such an event is
+        credited to the last exposure of its item to its user. By default, events without an impression do not count.
     context : collection of str
         Further columns to read, by which `subgroups` can divide the log.
 
@@ -150,16 +150,16 @@ class ClickLog:
 
     @property
     def table(self) -> Relation:
-        """All impressions, also unusable ones: ``line`` and those columns of `LOG_COLUMNS` that the log has."""
+        """All impressions, also unusable ones. The column ``line`` has the number of the row."""
         return self.loaded.impressions
 
     def find(self, line: int) -> Position:
-        """Return the file that contains a line of the relation, and the row in that file."""
+        """Return the file and the row of a line of the relation."""
         at = self.loaded.find(int(line))
         return Position("data frame", f"row {at.row}") if self._frame else at
 
     def limited(self, window: float) -> ClickLog:
-        """Return the log in which events count only until ``window`` seconds after their exposure; see `Outcome`."""
+        """Return the log in which events count only for ``window`` seconds after their exposure."""
         if self.outcome.window == window:
             return self
         log = copy(self)
@@ -168,9 +168,7 @@ class ClickLog:
         return log
 
     def rows(self, columns: Collection[str] = tuple(LOG_COLUMNS), number: int = 0) -> Relation:
-        """Return the usable rows as a relation with these columns (if the log has them) and ``line``.
-
-        Unusable rows are counted. If there are too many of them, `InputError` is raised.
+        """Return a relation of the usable rows. Raises `InputError` if there are too many unusable rows.
 
         number: index of the outcome whose events become the column ``clicks``.
         """
@@ -194,7 +192,7 @@ class ClickLog:
         return without(self.engine, table, lines)
 
     def facts(self, rows: Relation) -> dict[str, Any]:
-        """Return facts about rows: how many there are, how many have a user, whether any has a click, and so on."""
+        """Return facts about rows, such as their number, and how many of them have a user."""
         clicked = "max(CASE WHEN array_length(clicks) > 0 THEN 1 ELSE 0 END)" if "clicks" in rows.columns else "0"
         sql = f"""SELECT count(*) AS n, {'count("user")' if "user" in rows.columns else "0"} AS named,
           {clicked} AS clicked, min(time) AS first, max(time) AS last, count(DISTINCT query) AS queries FROM t"""
@@ -203,11 +201,11 @@ class ClickLog:
         return facts if counts is None else facts | {"clicked": counts.placed > 0}
 
     def batches(self, columns: Collection[str] = tuple(LOG_COLUMNS)) -> Iterator[Impressions]:
-        """Yield the usable rows in batches of some thousand rows, in the order of the file."""
+        """Yield the usable rows in batches, in the order of the file."""
         yield from self.stream(self.rows(columns))
 
     def stream(self, rows: Relation) -> Iterator[Impressions]:
-        """Yield the rows of a relation in batches, as `batches` does."""
+        """Yield the rows of a relation in batches."""
         names = [name for name in LOG_COLUMNS if name in rows.columns]
         sql = f"SELECT {', '.join(map(named, names))}, line FROM t"
         if self.bad.count or self.bad.equal or self.loaded.placed is not None:  # a join does not keep the order
@@ -216,13 +214,13 @@ class ClickLog:
             yield Impressions(batch.select(names), batch.column("line").to_numpy())
 
     def sessions(self, by: str = "auto") -> Sessions:
-        """Return all lists and clicks as input of `fit_click_models`; they are read into memory.
+        """Read all lists and clicks into memory, as input of `fit_click_models`.
 
         Parameters
         ----------
         by : {"auto", "document", "grade"}
-            Whether a click model has parameters for each document of each query, or for each relevance grade. By
-            default, it has parameters for each grade if every row has grades.
+            Whether the items of a click model are the documents of queries, or relevance grades. By default, they are
+            grades if every row has grades.
 
         Returns
         -------
@@ -273,7 +271,7 @@ def _numbers(texts: Any) -> tuple[IntVector, list[str]]:
 
 
 def _stored(source: Any, owner: Any) -> Path:
-    """Store a data frame or an Ibis table as Parquet, in a temporary folder that is deleted when ``owner`` is."""
+    """Store a data frame or an Ibis table as Parquet, in a folder that is deleted together with ``owner``."""
     is_ibis = type(source).__module__.startswith("ibis.") and hasattr(source, "to_parquet")
     if not is_ibis and not hasattr(source, "__arrow_c_stream__"):
         raise InputError(

@@ -1,9 +1,7 @@
 """How a comparison developed over time, and a test of whether the mean outcome changed.
 
-The mean after the decision may differ from the mean of the log: novelty wears off, heavy users come first, or rankers
-are retrained. The test therefore compares the first half of a pair's impressions with the second half. The variance of
-the second half's sum is the variance of the whole sum, minus the variance of the first half's sum. If the outcomes of a
-user are correlated, the test has less power, but no more false alarms.
+Means may change. For example, novelty wears off, heavy users come first, or rankers are retrained. The test compares
+the first half of a pair's impressions with the second half.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ _FEWEST = 20.0  # minimum effective number of clusters
 
 
 class Look(NamedTuple):
-    """The state of the comparison at one time; each array has one entry for each pair of the log."""
+    """The state of a comparison at one time. Arrays have one entry per pair."""
 
     time: float
     impressions: int
@@ -36,17 +34,15 @@ class Look(NamedTuple):
 
 
 def step_of(first: float, last: float) -> float:
-    """Return the shortest step, in seconds, that gives at most 64 looks."""
+    """Return the shortest time between looks, in seconds, that gives at most 64 looks."""
     return next((step for step in _STEPS if (last - first) / step < _MOST), max(last - first, 1.0) / (_MOST - 1))
 
 
 def looks_of(engine: Any, times: Any, sums: PairSums, courses: Sequence[Course], step: float) -> list[Look]:
     """Return the state of a comparison at the end of each period of ``step`` seconds (UTC).
 
-    At the end of the log, clusters increase the standard error by a factor. The same factor is used for earlier looks,
-    where users had returned less often, so earlier standard errors may be too large.
-
-    times: a relation with the ``time`` of each impression. sums, courses: results of `pair_sums`.
+    times: a relation with the ``time`` of each impression.
+    sums, courses: results of `pair_sums`.
     """
     period = f"CAST(floor(time / {step!r}) AS BIGINT)"
     sql = f"SELECT {period} AS period, count(*) AS n, max(time) AS last FROM shown GROUP BY {period} ORDER BY 1"
@@ -55,6 +51,7 @@ def looks_of(engine: Any, times: Any, sums: PairSums, courses: Sequence[Course],
     n, total, square = (course.until(name, periods, pairs) for name in ("n", "total", "square"))
     plain, end = naive_means(n + 2, total, square + 2), sums.cautious()
     with np.errstate(invalid="ignore", divide="ignore"):
+        # the factor by which clusters increase the error at the end; for earlier looks, it may be too large
         error = plain.error * np.maximum(end.error / plain.error[-1], 1.0)
         freedom = np.maximum((end.freedom + 1) * n / n[-1] - 1, 0.0)
         mean = np.where(n > 0, total / n, np.nan)

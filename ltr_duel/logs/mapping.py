@@ -1,9 +1,8 @@
-"""Read files as exposures (shown lists), events (such as clicks) or a log, if needed with a mapping of their columns.
+"""Read the files of a log. A mapping says which of their columns are the columns of a log.
 
-A mapping is a TOML file with the sections ``[exposures]`` and ``[events]``; see docs/log_formats.md. Each line of a
-section maps a column of a log to a column of the file, or to an SQL expression; ``rankers`` may also be a list of
-names. The key ``file`` names the file, and ``table`` the table of a database; the command line can also name it. The
-key ``where`` may have a condition for the rows to read. Cells of CSV files are text.
+A mapping is a TOML file with the sections ``[exposures]`` and ``[events]``. Exposures are the lists that users saw, and
+events are users' actions, such as clicks. Each line of a section maps a column of a log to a column of the file, or to
+an SQL expression. The key ``where`` contains a condition for the rows to read. docs/log_formats.md has examples.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ _NO_OBJECT = """CASE WHEN NOT json_valid(text) THEN 'not valid JSON, or truncate
 
 
 def sections_of(path: Path) -> dict[str, Any]:
-    """Return the sections of a mapping; only exposures may map columns that are no columns of a log."""
+    """Read the sections of a mapping. Exposures may also map columns with names of your own."""
     try:
         sections = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -65,7 +64,7 @@ def sections_of(path: Path) -> dict[str, Any]:
 
 
 def source_of(path: Path, *, table: bool) -> str:
-    """Return the file of the exposures in a mapping or, with ``table``, their table in a database."""
+    """Return the file of the exposures that a mapping names. With ``table``, return their table in a database."""
     key = "table" if table else "file"
     source = sections_of(path).get("exposures", {}).get(key)
     if not source:
@@ -74,7 +73,7 @@ def source_of(path: Path, *, table: bool) -> str:
 
 
 class Part:
-    """Exposures, events or a log: the source of the rows, and the mapping of their columns."""
+    """The source and the mapping of exposures, of events, or of a log in one table."""
 
     def __init__(
         self, name: str, source: str, context: Collection[str] = (), mapping: Path | None = None, format: str = ""
@@ -87,7 +86,7 @@ class Part:
         self.strange: Sequence[str] = [key for key in section if key not in (*self.mapped, *_SETTINGS)]  # not read
 
     def columns_in(self, have: Sequence[str]) -> dict[str, Any]:
-        """Return the SQL of each column, or its list of names, given the columns of the source."""
+        """Return the SQL expression of each column, given the columns of the source. For rankers, it may be a list."""
         have = [column for column in have if column not in ADDED]
         if self.mapped:  # columns may have names that are SQL keywords
             plain = {
@@ -105,7 +104,7 @@ class Part:
 
     @contextmanager
     def located(self) -> Iterator[None]:
-        """Add the names of the mapping and of the file to errors about the source of the rows."""
+        """Add the names of the mapping and of the file to an error in the ``with`` block."""
         try:
             yield
         except Exception as error:  # each backend has its own exceptions
@@ -117,7 +116,7 @@ class Part:
 
 
 def select(columns: dict[str, Any], where: str, source: str) -> str:
-    """Return the SQL that selects the mapped columns of a source, or all its columns if none is mapped."""
+    """Return the SQL that selects the mapped columns of a source."""
     chosen = []
     for name, value in columns.items():
         names = f"ARRAY[{', '.join(map(quoted, value))}]" if isinstance(value, list) else value  # Postgres has ARRAY
@@ -126,10 +125,10 @@ def select(columns: dict[str, Any], where: str, source: str) -> str:
 
 
 def read(engine: Engine, part: Part) -> tuple[Relation, Callable[[int], Position]]:
-    """Create the relation of a part; also return a function that finds the file and line of a row.
+    """Create the relation of a part. Also return a function that finds the file and line of a row.
 
-    ``origin`` is the number of a row in all files of the part. ``line`` is unique in the relation: a mapping may turn
-    one row of a file into several. The relation is a view of Parquet files, and a table for all other files.
+    The column ``origin`` numbers the rows of the files. The column ``line`` numbers the rows of the relation, because a
+    mapping may turn one row of a file into several rows.
     """
     with part.located():
         paths = files_of(part.file)
@@ -167,7 +166,7 @@ def _rows(engine: Engine, part: Part, kind: str, paths: Sequence[Path]) -> FileR
 
 
 def _json_lines(engine: Engine, part: Part, paths: Sequence[Path]) -> tuple[FileRows, str]:
-    """Return the lines of JSON files, and SQL for their columns. A line that is not a JSON object gets a ``fault``."""
+    """Return the lines of JSON files, and SQL for their columns. Lines that are not JSON objects get a ``fault``."""
     files = create_lines(engine, paths)
     keys = "SELECT line, unnest(json_keys(CASE WHEN json_valid(text) THEN text END)) AS key FROM lines"
     have = engine.query(f"SELECT key FROM ({keys}) GROUP BY key ORDER BY min(line), key")["key"].to_pylist()
@@ -187,7 +186,7 @@ def create_lines(engine: Engine, paths: Sequence[Path]) -> FileRows:
 
 
 def _by_impression(columns: dict[str, Any], rows: str, header: int) -> str:
-    """Return SQL that turns rows of single items into one row for each exposure, with the time of its first row.
+    """Return SQL that joins the rows of an exposure's items to one row, with the time of its first row.
 
     Repeated rows of an item count once. If two rows contradict each other, the exposure gets a ``fault``.
 
@@ -219,7 +218,7 @@ def _by_impression(columns: dict[str, Any], rows: str, header: int) -> str:
 
 
 def _conflicts(columns: dict[str, Any], place: str, item: str, header: int) -> str:
-    """Return SQL for a message on an item's row that contradicts an earlier row; null if it contradicts none."""
+    """Return SQL for a message on a row that contradicts an earlier row; null if there is no contradiction."""
     cases = []
 
     def differ(value: str, window: str, sentence: str) -> None:

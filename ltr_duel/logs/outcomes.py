@@ -1,7 +1,7 @@
-"""The outcomes of a log as a table of the SQL engine: one row for each impression and each pair of its rankers.
+"""Compute the outcomes of a log: a table with one row for each impression and each pair of its rankers.
 
-If a log names the owner of each document (the ranker that contributed it), the engine computes the outcomes. If it has
-page tokens, compiled code of the comparison methods credits the rows. Outcomes are integers, so that sums are exact.
+The owner of a document is the ranker that contributed it to the list. If a log names owners, the SQL engine computes
+the outcomes. If it has page tokens, the comparison methods compute them. Outcomes are integers, so sums are exact.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _VALUES = re.compile(r"(?<!^)'[^']*'|\[.*\]|-?\d[\w.:-]*")  # values that differ
 class Credited(NamedTuple):
     """The credited outcomes of a log."""
 
-    outcomes: Any  # line, time, user, query, pair, y and its square (in units of 1 / UNIT); None if there are none
+    outcomes: Any  # line, time, user, query, pair, y, and its square (as multiples of 1 / UNIT); None if there are none
     rows: Relation  # the credited impressions
     creditor: Creditor  # names, pairs, method and outcome rule
     facts: dict[str, Any]  # see `ClickLog.facts`
@@ -49,8 +49,8 @@ def credited(
 ) -> Credited:
     """Credit the clicks of a log by one of its outcomes, by default by the first.
 
-    The rows of the result have the columns ``columns``, and those that credit and comparison need. A row that cannot be
-    credited counts as a bad line, unless ``needed`` is False.
+    A row that cannot be credited counts as a bad line, unless ``needed`` is False. ``columns`` are read besides
+    the usual columns.
     """
     names = [given.name for given in log.outcomes]
     if outcome and outcome not in names:
@@ -103,7 +103,7 @@ def _any(log: ClickLog, columns: Collection[str]) -> bool:
 
 
 def _require_credit(log: ClickLog) -> None:
-    """Raise `InputError` if the log is empty, or if no row says which ranker gets the credit for a click."""
+    """Raise `InputError` if the log is empty, or if no row can be credited."""
     if not log.engine.rows("SELECT count(*) AS n FROM t", t=log.table)[0]["n"]:
         raise InputError(f"{log.path}: the log has no rows")
     if not _any(log, ("page", "owners", "rankers", "fault")):
@@ -120,7 +120,8 @@ def _by_owners(
 ) -> Relation | None:
     """Return the outcomes by owners: the ranker whose documents got more clicks wins.
 
-    part: whether ``rows`` are a part of the log. wrong: gets the messages on rows that cannot be credited.
+    part: whether ``rows`` are a part of the log.
+    wrong: output, to which messages on rows that cannot be credited are added.
     """
     refused, engine, given = Wrong(), log.engine, given_owners(rows.columns, by_event=log.loaded.by_event)
     sets: dict[tuple[str, ...], list[int]] = {}
@@ -184,7 +185,7 @@ def _sql(value: Any) -> str:
 
 
 def _lead_in_lists() -> str:
-    """Return SQL for how many more documents of the first ranker than of the second were clicked."""
+    """Return SQL for the number of clicked documents of the first ranker, minus the number of the second ranker."""
 
     def side(place: str) -> str:
         return f"(CASE owners[{place}] WHEN 0 THEN 1 WHEN 1 THEN -1 ELSE 0 END)"
@@ -198,7 +199,7 @@ def _lead_in_lists() -> str:
 
 
 def _by_kernels(log: ClickLog, rows: Relation, creditor: Creditor, number: int, wrong: Wrong) -> Relation:
-    """Return the outcomes by page tokens. wrong: gets the messages on rows that cannot be credited."""
+    """Return the outcomes by page tokens. Messages on rows that cannot be credited are added to ``wrong``."""
     name = f"outcomes_{number}"
     log.engine.execute(f"CREATE OR REPLACE TABLE {name} ({_OUTCOMES})")
     rows = log.engine.view("SELECT * REPLACE (list_sort(list_distinct(clicks)) AS clicks) FROM t", t=rows)
@@ -218,10 +219,10 @@ def _by_kernels(log: ClickLog, rows: Relation, creditor: Creditor, number: int, 
 
 
 class Ratio(NamedTuple):
-    """A ratio of two outcomes, such as purchases for each click; as text, ``purchase/click``.
+    """A ratio of two outcomes, such as purchases for each click. Its text is ``purchase/click``.
 
-    For a pair of rankers, it is (w - l) / n. By the numerator, the first ranker wins w impressions and loses l. By the
-    denominator, n impressions are not tied. The error of the ratio allows for the errors of both (delta method).
+    For a pair of rankers, the ratio is (w - l) / n. By the numerator, the first ranker wins w impressions and loses l.
+    By the denominator, n impressions have a winner.
 
     Examples
     --------
@@ -242,14 +243,14 @@ AnyOutcome = str | Outcome | Ratio
 
 
 def ratio_in(outcome: AnyOutcome, names: Collection[str] = ()) -> AnyOutcome:
-    """Return a `Ratio` for a text such as ``purchase/click`` that is no name; return other outcomes unchanged."""
+    """Convert a text such as ``purchase/click`` to a `Ratio`. Return other outcomes, and all ``names``, unchanged."""
     if isinstance(outcome, str) and outcome not in names and outcome.strip("/").count("/") == 1:
         return Ratio(*outcome.split("/"))
     return outcome
 
 
 def single_outcomes(outcomes: Collection[AnyOutcome]) -> list[str | Outcome]:
-    """Return the different outcomes that a log must have; a ratio needs its numerator and its denominator."""
+    """Return the outcomes that a log must have. A ratio requires its numerator and its denominator."""
     singles = [given if isinstance(given, Ratio) else (given,) for given in map(ratio_in, outcomes)]
     return list(dict.fromkeys(name for pair in singles for name in pair))
 
@@ -260,7 +261,7 @@ def outcome_name(outcome: AnyOutcome) -> str:
 
 
 def credited_outcome(log: ClickLog, outcome: AnyOutcome, rankers: Collection[str] = ()) -> Credited:
-    """Return the log, credited by an outcome; for a ratio, by its numerator, with the denominator as ``weight``."""
+    """Credit a log by an outcome. For a ratio, the numerator is ``y``, and the denominator is ``weight``."""
     if not isinstance(outcome, Ratio):
         return credited(log, rankers, outcome=outcome_name(outcome))
     numerator, denominator = (credited(log, rankers, outcome=name) for name in outcome)

@@ -1,8 +1,7 @@
-"""Read many page tokens at once. Each token gives the same result as `Page.from_json`.
+"""Read many page tokens at once, which is much faster than `Page.from_json` for each token.
 
-Plans read millions of tokens. DuckDB parses all tokens that have exactly the form of `Page.to_json`. A token with
-another form (spaces, another order of keys, escapes in document ids) is left to the caller, and so is a token that is
-not a valid page. The caller passes such tokens to `Page`, which has the error messages.
+A page token is the text that `Page.to_json` returns. DuckDB parses all tokens that have exactly the form of this text.
+Other tokens are left to the caller, who reads them with `Page.from_json`. They may have spaces, or be invalid.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ class Pages(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """The lists of parsed tokens: token k has the documents ``ptr[k]:ptr[k + 1]`` and the orders from ``first[k]``."""
+    """The lists of parsed tokens. Token k has the documents ``ptr[k]:ptr[k + 1]``, and the orders from ``first[k]``."""
 
     owners: Any
     numbers: IntVector
@@ -76,9 +75,10 @@ class Parsed(NamedTuple):
 
 
 def read_tokens(tokens: Any, shown: Any, numbers: IntVector, owners: Any, kept: FloatVector) -> list[Pages]:
-    """Read the tokens of a batch; a token must list the documents ``shown``.
+    """Read the tokens of a batch. A token must list the documents ``shown``.
 
-    Outputs: numbers and owners have an entry for each shown document of the batch, and kept for each row of the batch.
+    numbers, owners: outputs, with an entry for each shown document of the batch.
+    kept: output, with an entry for each row of the batch.
     """
     import duckdb
 
@@ -117,7 +117,7 @@ def read_tokens(tokens: Any, shown: Any, numbers: IntVector, owners: Any, kept: 
 
 @lru_cache(_REMEMBERED)
 def read_head(text: str) -> Head | None:
-    """Return the content of the first part of a token; None if `Page` must read its pages."""
+    """Return the content of the first part of a token; None if `Page.from_json` must read the token."""
     try:
         orders = ",".join(["[0]"] * len(json.loads(text + "]}")["rankers"]))
     except (ValueError, LookupError, TypeError, RecursionError):
@@ -134,7 +134,7 @@ def read_head(text: str) -> Head | None:
 def fill_lists(
     parsed: Parsed, some: IntVector, lists: Lists, marks: MarkVector, start: IntVector, numbers: IntVector, owners: Any
 ) -> None:
-    """Copy the orders, owners and numbers of tokens to the outputs, and mark the tokens that are valid pages."""
+    """Copy the content of tokens to the outputs, and mark the tokens that are valid pages."""
     rankers = lists.order.shape[0]
     for n, k in enumerate(some):
         base, right = lists.query_ptr[n], True

@@ -1,4 +1,4 @@
-"""The plot of mean outcomes over time, with the intervals that decide pairs."""
+"""Plot how the means of pairs of rankers developed, with their intervals."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _GREY = "#6b6b6b"
 
 
 def plot_comparison(comparison: Comparison, stop_at: float | None, margin: float, ax: Axes | None) -> Axes:
-    """Plot the means of the clearest pairs over time, with the intervals that decide them; see `Comparison.plot`."""
+    """Plot a comparison, see `Comparison.plot`."""
     if not comparison.looks:
         raise InputError("this comparison has no development over time: compare with looks=True, by a single outcome")
     ax = prepared_axes(ax, 8, 4.2)

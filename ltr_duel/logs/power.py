@@ -1,15 +1,10 @@
 """Sample sizes: how many impressions an experiment needs to show a difference between two rankers.
 
-There are two sample sizes: for one look at the end, and for a test that you may look at at any time. Both depend on
-three numbers of a pair of rankers: its mean outcome (the effect), its mean squared outcome, and its design effect. The
-design effect is the factor by which correlated outcomes of a user increase the variance of the mean. The effect is
-found if the sum of outcomes exceeds the critical values of two tests: Student's test, as in `compare_log`, and the sign
-test of clusters. With fewer than 40 effective users, the result is up to a quarter too small, so it is a lower limit.
+The effect is the mean outcome of a pair. There is one sample size for a single look at the end, and one for any number
+of looks. They depend on the effect, on the mean squared outcome, and on the design effect. The design effect is the
+factor by which correlated outcomes of a user increase the variance of the mean.
 
-The largest effect in a log is an overestimate, because it was selected. Effects of a log are therefore moved towards 0
-(shrunk; empirical Bayes). The true means of pairs are modelled as random numbers around 0. For each pair, the squared
-error is subtracted from the squared mean; the average over pairs estimates the variance. The design effect of a log is
-uncertain if there are few clusters, so the upper end of its 80% interval is used.
+Results of fewer than 40 users are lower limits. The true sample size may be up to a third larger.
 
 References
 ----------
@@ -35,7 +30,7 @@ _SURE = 0.8  # confidence of the upper bound of the design effect
 
 
 class PairVariance(NamedTuple):
-    """The numbers of a pair of rankers from which its sample sizes follow.
+    """The facts about a pair of rankers that determine its sample sizes.
 
     Examples
     --------
@@ -45,16 +40,16 @@ class PairVariance(NamedTuple):
 
     first: str
     second: str
-    effect: float  # mean outcome, shrunk
-    square: float  # mean squared outcome, for wins, losses and ties: the share of impressions without a tie
-    design: float = 1.0  # design effect: variance of the mean, divided by that of independent impressions
+    effect: float  # mean outcome, moved towards 0 as by `shrunk`
+    square: float  # mean squared outcome; for wins, losses and ties, the share of impressions without a tie
+    design: float = 1.0  # design effect
     size: float = 1.0  # mean number of a user's (or query's) impressions of the pair; frequent users count more
     each: float = 1.0  # impressions of the whole log per impression of the pair
     between: bool = False  # whether some outcomes are fractional, such as credit by expectation
 
     @property
     def largest(self) -> float:
-        """The largest possible effect: the mean square for wins, losses and ties, or its root for other outcomes."""
+        """The largest possible effect."""
         return max(self.square**0.5 if self.between else self.square, abs(self.effect))
 
 
@@ -72,7 +67,7 @@ def required_impressions(
 ) -> list[SampleSize]:
     """Return the numbers of impressions that are needed to detect effects of given sizes.
 
-    Users are assumed to return as often as now; each impression compares the pair with the same probability.
+    Users are assumed to return as often as now. All impressions compare the pair with an equal probability.
 
     Parameters
     ----------
@@ -83,7 +78,7 @@ def required_impressions(
     power : float
         Probability of detecting the effect, above 0 and below 1.
     confidence : float
-        One minus the probability of an error if there is no effect.
+        One minus the probability that an effect is found although there is none.
     tests : int
         Number of pairs among which the error probability is divided: K (K - 1) / 2 for K rankers.
 
@@ -95,7 +90,7 @@ def required_impressions(
     Raises
     ------
     InputError
-        For numbers out of range, or an effect that is impossible for outcomes with this mean square.
+        If a number is out of range, or if an effect is above ``pair.largest``.
 
     Examples
     --------
@@ -121,7 +116,7 @@ def required_impressions(
 
 
 def _impressions(pair: PairVariance, effect: float, power: float, level: float, *, always: bool) -> float:
-    """Return how many impressions of the log a test needs; with ``always``, a test that is valid at any time."""
+    """Return the sample size of one effect. With ``always``, the test is valid at any time."""
 
     def missing(log_n: float) -> float:
         return _power_beyond(pair, effect, math.exp(log_n), level, always=always) - float(special.ndtri(power))
@@ -133,7 +128,10 @@ def _impressions(pair: PairVariance, effect: float, power: float, level: float, 
 
 
 def _power_beyond(pair: PairVariance, effect: float, n: float, level: float, *, always: bool) -> float:
-    """Return by how many standard deviations the expected sum of n outcomes of the pair exceeds the critical value."""
+    """Return by how many standard deviations the expected sum of n outcomes exceeds the critical values.
+
+    The critical values belong to Student's test and to the sign test of clusters.
+    """
     square = max(pair.square, effect)  # a mean of fractional outcomes may exceed their mean square
     added, users = math.sqrt(pair.design * pair.size), n / pair.size
     clustered = n * (square - effect**2) * pair.design
@@ -148,7 +146,7 @@ def _power_beyond(pair: PairVariance, effect: float, n: float, level: float, *, 
 
 
 def shrunk(mean: FloatVector, error: FloatVector) -> FloatVector:
-    """Return the effects of pairs, moved towards 0 to allow for chance, given their means and errors."""
+    """Return the means of pairs, moved towards 0 because large means are often large by chance (empirical Bayes)."""
     finite = np.isfinite(error)
     varies = max(0.0, float(np.mean(mean[finite] ** 2 - error[finite] ** 2))) if finite.any() else 0.0
     total = varies + np.where(finite, error, 1.0) ** 2
@@ -156,9 +154,9 @@ def shrunk(mean: FloatVector, error: FloatVector) -> FloatVector:
 
 
 def pairs_in_log(comparison: Comparison) -> list[PairVariance]:
-    """Return for each pair of a log the numbers from which sample sizes follow, the largest effect first.
+    """Return the pairs of a log, the largest effect first.
 
-    The log of a policy that reacts to outcomes is refused, because such a policy does not show all pairs equally often.
+    The design effect is uncertain if there are few clusters, so the upper end of its 80% interval is used.
     """
     if comparison.adaptive:
         names = " and ".join(comparison.provenance["policies"])
@@ -182,7 +180,7 @@ def pairs_in_log(comparison: Comparison) -> list[PairVariance]:
 
 
 def pairs_in_matrix(matrix: PreferenceMatrix) -> list[PairVariance]:
-    """Return the numbers for sample sizes of each pair of a matrix estimated without variance reduction."""
+    """Return the pairs of a matrix that was estimated without variance reduction."""
     first, second = np.triu_indices(len(matrix), 1)
     n, error = matrix.comparisons[first, second], 2 * matrix.standard_error[first, second]
     mean, one = 2 * matrix.p[first, second] - 1, np.ones(len(first))
@@ -193,7 +191,7 @@ def pairs_in_matrix(matrix: PreferenceMatrix) -> list[PairVariance]:
 
 
 def _largest_first(names: Sequence[tuple[str, str]], *columns: Any, usable: Any) -> list[PairVariance]:
-    """Return the usable pairs; ``columns`` are the fields of `PairVariance` after the names."""
+    """Return the usable pairs. ``columns`` are the fields of `PairVariance` after the names."""
     fields = ([*names[k], *(column[k].item() for column in columns)] for k in np.flatnonzero(usable).tolist())
     pairs = list(map(PairVariance._make, fields))
     if not pairs:

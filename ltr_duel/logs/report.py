@@ -1,4 +1,4 @@
-"""A comparison and its decision as tables, as lines of text, and as one HTML page."""
+"""Show a comparison and its decision as tables, as lines of text, or as an HTML page."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _WHOSE = {"impression": "{}", "user": "users who ask {}", "query": "queries like
 
 
 def usual_subgroups(first: float, last: float) -> list[str]:
-    """Return by what a report divides a log: by day (2 to 62 days) and by week (13 days or more)."""
+    """Return "day" for a log of 2 to 62 days, and "week" for a log of 13 days or more."""
     days = (last - first) / DAY
     return ["day"] * (2 <= days <= 62) + ["week"] * (days >= 13)
 
 
 def comparison_table(comparison: Comparison, decision: Decision, rows: int = ROWS) -> pd.DataFrame:
-    """Return the pairs with their verdicts, as formatted strings; the clearest pair and better rankers come first."""
+    """Return the pairs with their verdicts as formatted strings. The better ranker of a pair comes first."""
     return pd.DataFrame([_row(comparison, decision, k) for k in comparison.clearest[:rows]])
 
 
@@ -69,7 +69,7 @@ def column_notes(comparison: Comparison, decision: Decision) -> list[str]:
 
 
 def subgroup_table(part: SubgroupTable, pairs: int = ROWS) -> pd.DataFrame:
-    """Return a table of parts of a log, or of secondary outcomes, as formatted strings."""
+    """Return a table of subgroups as formatted strings."""
     frame = part.shown(pairs)
     columns = {
         part.by: frame[part.by],
@@ -83,7 +83,7 @@ def subgroup_table(part: SubgroupTable, pairs: int = ROWS) -> pd.DataFrame:
 
 
 def subgroup_note(confidence: float) -> str:
-    """Return a note on how intervals and p are corrected in a table of parts or of secondary outcomes."""
+    """Return a note on how intervals and p are corrected in a table of subgroups."""
     return (
         f"In each table of parts or secondary outcomes, all intervals hold simultaneously with {confidence:.0%}"
         " confidence, and p is corrected for the table's rows (Bonferroni)."
@@ -91,7 +91,7 @@ def subgroup_note(confidence: float) -> str:
 
 
 def comparison_lines(comparison: Comparison) -> list[str]:
-    """Return sentences about data and settings. Changes over time are notes of the decision instead."""
+    """Return sentences about data and settings."""
     facts, cluster = comparison.provenance, comparison.cluster
     robust = "as if all impressions were independent" if cluster == "impression" else f"clustered by {cluster}"
     users = several(facts["users"], "user") if facts["users"] else "no values in 'user'"

@@ -1,25 +1,12 @@
 """Intervals and tests of a mean outcome that stay valid however often you look at a running experiment.
 
 A usual 95% interval is valid for one look. If you look every day and stop at the first clear result, you err in more
-than 5% of experiments. The intervals of a confidence sequence hold at all looks together. Each comes with an e-value, a
-measure of evidence: if the mean is 0, the e-value reaches 20 in at most one of 20 experiments, at any look.
+than 5% of experiments. A confidence sequence has an interval for each look. With a probability of 95%, all these
+intervals contain the mean. An e-value measures the evidence against a mean of 0. If the mean is 0, the probability that
+the e-value ever reaches 20 is at most 1/20.
 
-There are two methods. Which method is used depends on the kind of log, and never on its outcomes.
-
-`clustered_sequence` is for logs in which the outcomes of a user or query may be correlated. It is valid for large
-samples. Let S be the sum of a pair's outcomes, and V the variance of S. For each of several values of rho, the term
-sqrt(rho / (V + rho)) exp(S^2 / (2 (V + rho))) is computed. The e-value is a weighted mean of these terms. S^2 / V is
-chosen to agree with the p-value of a single look, which allows for few clusters.
-
-`confidence_sequence` requires that the expectation of an outcome, given all earlier outcomes, is the mean. This holds
-in logs of policies, in live experiments, and if impressions are independent. The method is valid for samples of any
-size. Imagine a gambler who bets that the mean is above m. A bet stakes a share l < 1/2 of the capital, and an outcome y
-multiplies the capital by 1 + l (y - m). If the mean is at most m, the capital is unlikely to grow much. If bets against
-a value m have won much, m is not in the interval. The initial capital is divided among many shares l. One half is
-divided as in Proposition 9 of Howard et al., the other half evenly on a logarithmic scale of l.
-
-If outcomes other than 1, -1 and 0 occur, a lower bound of the capital is used, which needs only sums of y and y^2. The
-bound is Fan's inequality: 1 + l x >= exp(l x - psi(l) x^2), where psi(l) = (-log(1 - 2 l) - 2 l) / 4 and x = y - m.
+`confidence_sequence` is for independent impressions, and for logs in which a policy chose the rankers.
+`clustered_sequence` is for all other logs. It allows for correlated outcomes of a user or query.
 
 References
 ----------
@@ -44,6 +31,7 @@ TUNED_AT = 1000.0  # intervals are narrowest when the sum of squared deviations 
 _LONGEST = 1e6  # a pair that needs more than this multiple of the log's length counts as never decided
 _HALVINGS = 50
 _SHARES = 0.49 * 1.08 ** -np.arange(110.0)[::-1]  # shares of the capital, from 1e-4 to 0.49
+# Fan's inequality for a share l and an outcome y, with x = y - m: log(1 + l x) >= l x - psi x^2.
 _PSI = (-np.log1p(-2 * _SHARES) - 2 * _SHARES) / 4
 _RHO = 4.0 ** np.arange(11)  # values of rho; together they have half of the weight
 _LOG_WEIGHT = np.log(np.append(np.full(len(_RHO), 0.5 / len(_RHO)), 0.5))
@@ -71,10 +59,10 @@ class Intervals(NamedTuple):
         return self._replace(mean=signs * self.mean, low=low, high=high)
 
     def growth(self, alpha: float, margin: float | None = None) -> FloatVector:
-        """Return, for each pair, about how many times as many observations are needed until the pair is decided.
+        """Estimate the factor by which the number of observations must grow until each pair is decided.
 
-        Without a margin, a pair is decided when a mean of 0 is ruled out. With a margin, it is decided when all means
-        outside of -margin to margin are ruled out. Means and variances are assumed to stay as they are.
+        By default, a pair is decided when its interval excludes 0. With a margin, a pair is decided when its interval
+        lies between -margin and margin. The estimate assumes that means and variances stay as they are.
         """
         square = self.deviation**2
         if margin is not None:
@@ -102,11 +90,12 @@ def confidence_sequence(
     tests: float = 1,
     tuned_at: float = TUNED_AT,
 ) -> Intervals:
-    """Return intervals of the mean outcome that hold at all times together, and e-values.
+    """Return intervals of the mean outcome that hold at all looks together, and e-values, for samples of any size.
 
-    wins, losses, ties: numbers of observations that are 1, -1 and 0. others, lead, square: number of all other
-    observations, their sum, and the sum of their squares. tests: number of pairs among which the error is divided; a
-    one-sided test counts as half a pair. tuned_at: size of the experiment at which intervals are narrowest.
+    wins, losses, ties: numbers of outcomes that are 1, -1 and 0.
+    others, lead, square: number of all other outcomes, their sum, and the sum of their squares.
+    tests: number of pairs among which the error probability is divided. A one-sided test counts as half a pair.
+    tuned_at: sum of squared deviations at which intervals are narrowest.
     """
     errors.require_between("the confidence", confidence, 1e-9, 1 - 1e-9)
     parts = np.broadcast_arrays(*np.atleast_1d(wins, losses, ties, others, lead, square))
@@ -122,13 +111,21 @@ def confidence_sequence(
 
 
 class Bets(NamedTuple):
-    """Bets that the mean is above m, which stake different shares of the capital; each share has a weight."""
+    """Bets of an imagined gambler that the mean is above a number m.
+
+    A bet stakes a share l < 1/2 of the capital. An outcome y multiplies the capital by 1 + l (y - m). If the mean is at
+    most m, the capital is unlikely to grow much. A large capital therefore shows that the mean is above m. The initial
+    capital is divided among many shares l, in proportion to their weights.
+    """
 
     log_weight: FloatVector
 
     @classmethod
     def tuned(cls, spread: float, alpha: float, *, tuned_part: float = 0.5) -> Bets:
-        """Return bets whose intervals, with the error ``alpha``, are narrowest at about the sum ``spread``."""
+        """Return bets that give the narrowest intervals of error ``alpha`` if squared deviations sum to ``spread``.
+
+        By default, half of the capital is divided as in Proposition 9 of Howard et al. The rest is divided evenly.
+        """
         log = np.log(1 / (2 * alpha))
         shape = spread / (2 * log + np.log(1 + 2 * log)) / 4
         edges = np.concatenate([[0.0], np.sqrt(_SHARES[1:] * _SHARES[:-1]), [0.5]])
@@ -137,7 +134,7 @@ class Bets(NamedTuple):
             return cls(np.log(-tuned_part * np.diff(above) + (1 - tuned_part) / len(_SHARES)))
 
     def log_capital(self, sums: Sequences, m: ArrayLike) -> FloatVector:
-        """Return the logarithm of the capital after bets that the mean is above ``m``."""
+        """Return the logarithm of the capital, or a lower bound if outcomes other than 1, -1 and 0 occur."""
         wins, losses, ties, others, lead, square = (np.asarray(part, np.float64)[..., None] for part in sums)
         m = np.asarray(m, np.float64)[..., None]
         logs = (
@@ -148,7 +145,7 @@ class Bets(NamedTuple):
         return _log_sum(logs + self.log_weight)
 
     def low(self, sums: Sequences, log_level: float) -> FloatVector:
-        """Return the lower ends of intervals: the largest mean at which the capital reaches the level, or else -1."""
+        """Return the lower ends of intervals, which are the largest ``m`` at which the capital reaches the level."""
         mean = np.asarray(sums.mean, np.float64)
         return _bisected(lambda m: self.log_capital(sums, m) >= log_level, np.full(mean.shape, -1.0), mean)[0]
 
@@ -157,10 +154,12 @@ def clustered_sequence(
     cautious: Means, p: FloatVector, n: FloatVector, mean: FloatVector, *, confidence: float, tests: float = 1,
     bound: float = 1.0,
 ) -> Intervals:  # fmt: skip
-    """Return intervals of the mean outcome that hold at all looks together, and e-values, for clustered outcomes.
+    """Return intervals that hold at all looks together, and e-values, for clustered outcomes in large samples.
 
-    cautious: means and errors for intervals. p: p-values of a single look. n: number of impressions, or for a ratio the
-    sum of its denominator. mean: mean outcomes. bound: the largest possible mean.
+    cautious: means and errors for intervals.
+    p: p-values of a single look.
+    n: number of impressions; for a ratio, the sum of its denominator.
+    bound: largest possible mean.
     """
     alpha, several = (1 - confidence) / tests, cautious.freedom > 0
     variance, deviation = _variance(cautious.error, n), special.ndtri(p / 2)
@@ -189,13 +188,16 @@ def _variance(error: FloatVector, n: FloatVector) -> FloatVector:
 
 
 def _log_e(square: FloatVector, variance: FloatVector, alpha: float) -> FloatVector:
-    """Return the logarithm of the e-value of a sum S, given ``square`` = S^2 / V and its variance V."""
+    """Return the logarithm of the e-value of a sum S of outcomes, given its variance V and ``square`` = S^2 / V.
+
+    The e-value is a weighted mean of sqrt(rho / (V + rho)) exp(S^2 / (2 (V + rho))) over several numbers rho.
+    """
     constant, slope = _components(variance, alpha)
     return _log_sum(constant + slope * square[..., None])
 
 
 def _components(variance: ArrayLike, alpha: float) -> tuple[FloatMatrix, FloatMatrix]:
-    """Return, for each term of the e-value, the constant and the slope of its logarithm as a function of S^2 / V."""
+    """Return arrays c and s. The logarithm of each term of the e-value is c + s S^2 / V."""
     log = -2 * np.log(alpha)
     narrowest = TUNED_AT / (log + np.log(1 + log))  # rho with about the narrowest intervals at V = TUNED_AT
     ratio = np.asarray(variance, np.float64)[..., None] / np.append(_RHO, narrowest)
@@ -205,7 +207,7 @@ def _components(variance: ArrayLike, alpha: float) -> tuple[FloatMatrix, FloatMa
 def _bisected(
     below: Callable[[FloatVector], NDArray[np.bool_]], low: FloatVector, high: FloatVector
 ) -> tuple[FloatVector, FloatVector]:
-    """Search by bisection where ``below`` changes from true to false; return the two ends of a short interval."""
+    """Return the ends of a short interval in which ``below`` changes from true to false."""
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         under = below(middle)
@@ -214,6 +216,5 @@ def _bisected(
 
 
 def _log_sum(logs: FloatMatrix) -> FloatVector:
-    """Return the logarithm of the sum of each row, given the logarithms of its entries."""
     most = logs.max(axis=-1)
     return np.asarray(most + np.log(np.exp(logs - most[..., None]).sum(axis=-1)), np.float64)

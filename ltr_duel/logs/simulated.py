@@ -1,7 +1,7 @@
-"""A log of simulated users: every impression of a policy's run, in the form that a search page would log.
+"""Write a log of simulated users, such as a search page would write.
 
-By default, users do not return. The log then has the lists and clicks of the first repetition of `simulate` with the
-same seed. If users return, each of them repeats a few queries, so that the outcomes of a user are correlated.
+By default, each impression has a new user. The log then contains the lists and clicks of the first repetition of
+`simulate` with its seed. Returning users repeat a few queries, so that the outcomes of a user are correlated.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _COLUMNS = tuple(name for name in LOG_COLUMNS if name not in ("page", "propensit
 
 
 class Record(NamedTuple):
-    """The impressions that have not been written yet, one row per impression. Lists end before the first -1."""
+    """The impressions that have not been written yet. A list ends before the first -1 of its row."""
 
     filled: IntVector  # (1,) number of impressions
     query: IntVector  # (rows,)
@@ -107,33 +107,32 @@ def simulate_log(
     seed: int = 0,
     compiled: bool = True,
 ) -> int:
-    """Write the log of one run of a policy on simulated users; return the number of impressions.
+    """Write the log of one run of a policy on simulated users, and return its number of impressions.
 
     Parameters
     ----------
     path : path
-        The file to write. Its suffix selects JSON lines, CSV or Parquet.
+        The file to write. The suffix of the file selects JSON lines, CSV or Parquet.
     rankings : Rankings
-        Rankings with a fixed order of ties. The log has the ids of its corpus, or numbers from 0 if it has no ids.
+        Rankings with a fixed order of ties. The log has the ids of their corpus, or numbers from 0 if it has no ids.
     clicks, pairs, outcome, top
-        Arguments of `SimulatedUsers`. Clicks are credited by owners, so the method must be team draft or probabilistic
-        interleaving, by default with the rule ``sampled``.
+        Arguments of `SimulatedUsers`. The method must be team draft or probabilistic interleaving, because clicks are
+        credited by owners. The default rule of probabilistic interleaving is ``sampled``.
     policy : str or Policy
         Policy that chooses the two rankers of each impression. By default, each pair is equally likely.
     horizon : int
         Number of steps. A step that compares a ranker with itself is not an impression.
     returning : int
-        Number of returning users, each with three queries. By default 0: users do not return.
+        Number of returning users, each with three queries. By default 0, which means that users do not return.
     seed : int
         Seed of all random numbers.
     compiled : bool
-        If False, the same code runs as plain Python; the log is the same.
+        Whether the code is compiled. The log is the same without compilation.
 
     Raises
     ------
     InputError
-        For arguments that `SimulatedUsers` rejects, numbers out of range, rankings with random order of ties, a method
-        that cannot credit by owners, a policy of sets of rankers, or a log without impressions.
+        If an argument is invalid, if the policy chooses sets of rankers, or if the log would be empty.
 
     Examples
     --------
@@ -191,7 +190,6 @@ def simulate_log(
 
 
 def _columns(record: Record, number: IntVector, rankings: Rankings) -> dict[str, Any]:
-    """Return the recorded impressions as columns of a log."""
     _, query, user, rankers, shown, owner, clicks = (field[: len(number)] for field in record)
     listed, clicked = shown >= 0, clicks >= 0
     documents = (rankings.query_ptr[query][:, None] + shown)[listed]

@@ -1,11 +1,11 @@
-"""Checks of the experiment behind a log. Make them before you use the result of the experiment.
+"""Check whether the experiment behind a log was carried out correctly, before you use its result.
 
-Some checks are statistical tests. A test fails at p < 0.01, so it raises a false alarm for at most one sound log in a
-hundred. Other checks compare a rate with a limit that is far above the rates of sound logs.
+Some checks are statistical tests. A test fails if its p-value is below 0.01. Other checks compare a rate with a limit.
+Experiments without faults have rates far below these limits.
 
-An experiment may show a user the same rankers every time. The tests therefore count only the first list of each user.
-Tests of changes over time divide the time into ten parts, and count the first list of each user in each part. (Fabijan
-et al. Diagnosing Sample Ratio Mismatch in Online Controlled Experiments. KDD 2019.)
+References
+----------
+Fabijan et al. Diagnosing Sample Ratio Mismatch in Online Controlled Experiments. KDD 2019.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ROBOT, _CLICKED = 50, 0.95  # minimum number of lists of a robot; minimum share
 _UNUSUAL = 4.0  # standard deviations by which a robot clicks more often than other users
 _ONE_OWNER = 0.75  # usual maximum share of lists of one ranker only
 _EACH = 20  # minimum number of lists per ranker for a test of position 1 of three or more rankers
-_LONELY = 1e-6  # probability that uniform traffic has a gap longer than a quarter of the limit
+_LONELY = 1e-6  # probability of a gap longer than a quarter of the limit, if impressions come at random times
 _OUTSIDE = 0.2  # usual maximum share of events on items outside the list, such as advertisements
 _MANY = 100  # so many impressions usually include some without events
 _UNMATCHED = 0.5  # usual maximum share of events without an impression that match no exposure
@@ -45,16 +45,16 @@ Members = dict[tuple[str, ...], Set]  # the set of each order of rankers
 def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = "") -> list[Finding]:
     """Check whether the experiment behind a log is sound.
 
-    Tests of the first position assume that lists are sampled independently, and not cached for a user or query.
+    Do not use the test of position 1 if lists are cached for a user or query. It requires independent lists.
 
     Parameters
     ----------
     log : ClickLog
-        The log. Open it with ``skip_bad=None``, so that repeated impressions are counted.
+        The log. Open the log with ``skip_bad=None``, so that repeated impressions are counted.
     rankers : collection of str
         The permitted rankers. By default, all rankers are permitted.
     planned : {"", "even"}
-        With "even", check that all sets of rankers were shown equally often. By default, this is not checked.
+        "even" if the experiment should show all sets of rankers equally often. By default, this is not checked.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = ""
 
 
 def policies_of(engine: Any, rows: Relation) -> list[str]:
-    """Return the policies of the log that react to outcomes; a policy that is not registered is assumed to react."""
+    """Return the policies of a log that choose rankers by earlier outcomes, and policies that are not registered."""
 
     def reacts(name: str) -> bool:
         try:
@@ -95,7 +95,7 @@ def policies_of(engine: Any, rows: Relation) -> list[str]:
 
 
 def _impressions(log: ClickLog, rows: Relation, facts: dict[str, Any]) -> Iterator[Finding]:
-    """Check for repeated impressions, a lack of clicks, and long periods without rows, as after an outage."""
+    """Check for repeated impressions, a lack of clicks, and long periods without impressions."""
     n, repeated = facts["n"], log.bad.repeated
     sentence = f"{repeated:,} rows repeat an impression of another row" + "; the first row counts" * (repeated > 0)
     yield limited("repeated impressions", repeated / max(n + repeated, 1), 0.0, sentence)
@@ -182,7 +182,11 @@ def _rankers(log: ClickLog, rows: Relation, facts: dict[str, Any], planned: str)
 
 
 def _frequencies(engine: Any, lists: Relation, members: Members, within: str = "") -> IntMatrix:
-    """Count how often each set of rankers was on a user's first list (in each group ``within``), by block of time."""
+    """Count how many users saw each set of rankers on their first list, by block of time.
+
+    Later lists do not count, because an experiment may show a user the same rankers every time. With
+    ``within=", block"``, the first list of each user in each block counts.
+    """
     sets = dict.fromkeys(members.values())
     users = 'coalesce("user", CAST(line AS VARCHAR))' if "user" in lists.columns else "line"
     first = f"(SELECT min(line) AS line FROM lists GROUP BY {users}{within}) AS f"
@@ -194,7 +198,6 @@ def _frequencies(engine: Any, lists: Relation, members: Members, within: str = "
 
 
 def _planned_frequencies(name: str, sets: list[Set], counts: list[int]) -> Finding:
-    """Test whether all sets of rankers were shown equally often; also count the sets that were never shown."""
     missing, sizes = list[Set](), {len(names) for names in sets}
     if len(sizes) == 1:
         missing = sorted(set(combinations(sorted({one for names in sets for one in names}), sizes.pop())) - set(sets))
@@ -206,9 +209,10 @@ def _planned_frequencies(name: str, sets: list[Set], counts: list[int]) -> Findi
 
 
 def _ownership(engine: Any, lists: Relation) -> list[dict[str, Any]]:
-    """Count lists by their rankers, the owner of position 1 (``top``), and the first owner (``head``); -1 for none.
+    """Count lists by their rankers and owners.
 
-    ``two``: two documents have an owner. ``mixed``: owners differ. ``single``: the list has one document.
+    top, head: owner of position 1, and owner of the first document that has an owner; -1 if there is none.
+    mixed, two, single: whether owners differ, at least two documents have owners, the list has one document.
     """
     each = (f"coalesce(CASE WHEN array_length(owners) >= {k} THEN owners[{k}] END, -1) AS o{k}" for k in _POSITIONS)
     positions = f"SELECT rankers, owners, {', '.join(each)} FROM lists WHERE owners IS NOT NULL"
@@ -224,8 +228,8 @@ def _ownership(engine: Any, lists: Relation) -> list[dict[str, Any]]:
 def _owners(ownership: list[dict[str, Any]], members: Members) -> Iterator[Finding]:
     """Check that lists mix documents of several rankers, and that each ranker owns the first position equally often.
 
-    A log may omit the owners of documents that rankers share, such as a common top. With two rankers, each is equally
-    likely to own the first position that has an owner. With more rankers, position 1 must have an owner in all lists.
+    If all rankers begin with the same document, a log may contain no owner of this document. Two rankers are then
+    compared by the first position that has an owner. Sets of more rankers are then not compared.
     """
     lists = sum(row["n"] for row in ownership if row["two"] or row["single"])
     alone = sum(row["n"] for row in ownership if row["single"] or (row["two"] and not row["mixed"]))
@@ -260,7 +264,7 @@ def _owners(ownership: list[dict[str, Any]], members: Members) -> Iterator[Findi
 
 
 def _events(log: ClickLog, rows: Relation) -> Iterator[Finding]:
-    """Check for exposures after the last event, and for events that belong to no exposure, list or impression."""
+    """Check for exposures after the last event, and for events without an exposure, a place or an impression."""
     events, counts, engine = log.loaded.events, log.loaded.counts, log.engine
     if events is None or counts is None:
         return
@@ -291,7 +295,7 @@ def _events(log: ClickLog, rows: Relation) -> Iterator[Finding]:
 
 
 def events_without_impression(log: ClickLog) -> str:
-    """Return a sentence on events without an impression; "" if there are none."""
+    """Return a sentence on events without an impression; "" if there are no such events."""
     counts = log.loaded.counts
     if counts is None or not counts.loose:
         return ""
@@ -304,7 +308,7 @@ def events_without_impression(log: ClickLog) -> str:
 
 
 def events_outside_lists(log: ClickLog) -> str:
-    """Return a sentence on events whose item is not on their list; "" if there are none, or if the log has no lists."""
+    """Return a sentence on events whose item is not on their list; "" if there are no such events."""
     counts = log.loaded.counts
     if counts is None or counts.placed == counts.attributed or not LISTS & set(log.table.columns):
         return ""
@@ -313,7 +317,7 @@ def events_outside_lists(log: ClickLog) -> str:
 
 
 def event_notes(log: ClickLog, rows: Relation, impressions: int) -> list[str]:
-    """Return notes on events that do not count, and on a log whose impressions all have events."""
+    """Return notes on events that do not count, and on the lack of impressions without events."""
     counts, placed = log.loaded.counts, log.loaded.placed
     notes = [events_without_impression(log)] if counts and counts.loose > counts.given else []
     notes.append(events_outside_lists(log))

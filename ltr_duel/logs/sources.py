@@ -1,8 +1,7 @@
 """Load a log from one table, from records of User Behavior Insights, or from tables of exposures and events.
 
-The result is one relation of impressions in an SQL engine. It has the columns of `LOG_COLUMNS` that exist, the number
-of each row (``line``), and the place of the row in the files (``origin``). The column ``fault`` has messages on
-unreadable values. Exposures have a column ``row``, by which events are joined to them.
+The result is a relation of impressions in an SQL engine. Its column ``line`` numbers the rows. The column ``origin``
+has the place of a row in the files, and the column ``fault`` has messages on unreadable values.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ class Loaded(NamedTuple):
     events_file: Path | None = None  # the file of the events, if the exposures are in another file
 
     def find(self, line: int) -> Position:
-        """Return the file that contains a line of the relation, and the row in that file."""
+        """Return the file and the row of a line of the relation."""
         (row,) = self.engine.rows(f"SELECT origin FROM x WHERE line = {line}", x=self.impressions)
         return self.find_origin(row["origin"])
 
@@ -96,7 +95,7 @@ def load_tables(
 
 
 def _connected(engine: Warehouse, exposures: Part, events: Part, outcomes: Sequence[Outcome]) -> Loaded:
-    """Load exposures and events from a database; impressions are numbered in the order of their time."""
+    """Load exposures and events from a database. Impressions are numbered in the order of their time."""
     relations = []
     for part in (exposures, events):
         with part.located():
@@ -113,7 +112,7 @@ def _connected(engine: Warehouse, exposures: Part, events: Part, outcomes: Seque
 
 
 def cleaned(engine: Any, table: Relation) -> Relation:
-    """Return a table with times in seconds, and with null in place of empty ids and policies."""
+    """Convert times to seconds, and empty names of impressions, users and policies to null."""
     values: dict[str, str] = {name: f"nullif({named(name)}, '')" for name in ("impression", "user", "policy")}
     time = "CAST(time AS DOUBLE)"
     values["time"] = f"CASE WHEN {time} >= {MILLISECONDS} THEN {time} / 1000 ELSE {time} END"
@@ -127,7 +126,7 @@ def _attributed(
     outcomes: Sequence[Outcome],
     find_event: Callable[[Any], Position] | None = None,
 ) -> Loaded:
-    """Return a log with its events joined to the places of its lists."""
+    """Join the events of a log to the places on its lists."""
     engine, exposures = loaded.engine, loaded.impressions
     if "row" not in exposures.columns:
         exposures = engine.view("SELECT *, line AS row FROM x", x=exposures)
@@ -147,7 +146,7 @@ def _attributed(
 
 
 def _with_strange_owners(engine: Any, exposures: Relation, placed: Relation, faults: Checked) -> Checked:
-    """Return the faults. Exposures also have a fault if a counted event names an owner that is not a ranker."""
+    """Add a fault for each exposure with a counted event whose owner is not a ranker."""
     sql = f"""SELECT x.line, x.rankers, p.strange FROM x JOIN p ON x.row = p.row
       WHERE p.place IS NOT NULL AND p.owner = {NO_RANKER} ORDER BY x.line, p.strange DESC"""
     rows = {row["line"]: row for row in engine.rows(sql, x=exposures, p=placed)}

@@ -1,8 +1,7 @@
-"""Means of parts of a log, and of secondary outcomes. No decision is based on these means.
+"""Compare rankers in parts of a log, such as days or devices, and by secondary outcomes.
 
-A pair of rankers in one part of a log is treated as a pair of its own. Means, errors and intervals are therefore
-computed as for the whole log. The intervals and p-values of a table hold together (Bonferroni, over its rows). For each
-pair, a test shows whether its mean differs between the parts.
+No decision is based on these results. Intervals and p-values are corrected for the number of rows of a table
+(Bonferroni). A test shows whether the mean of a pair of rankers differs between the parts of the log.
 """
 
 from __future__ import annotations
@@ -26,13 +25,13 @@ from ltr_duel.logs.table import LOG_COLUMNS
 
 DAY = 86_400
 DATED = {"day": 1, "week": 7}
-_MOST = 20  # maximum number of parts if a log is divided by a column; the last part contains all rare values
+_MOST = 20  # maximum number of parts if a log is divided by a column; the last part contains all other values
 _LEVEL = 0.05  # level of the test whether parts differ
 _FEWEST = 5.0  # minimum degrees of freedom of a part in this test
 
 
 class SubgroupTable(NamedTuple):
-    """A table of means, either of parts of the log or of secondary outcomes."""
+    """A table of means of the parts of a log, or of secondary outcomes."""
 
     by: str  # the first column: day, week, outcome, or a column of the log
     frame: pd.DataFrame  # a row for each pair and part; the leading ranker comes first
@@ -45,7 +44,7 @@ class SubgroupTable(NamedTuple):
         return self.frame[self.frame["pair"].isin(self.frame["pair"].unique()[:pairs])]
 
     def lines(self, pairs: int) -> list[str]:
-        """Return the lines below a table of `pairs` pairs: notes on the table, and on each pair in it."""
+        """Return the notes below a table of `pairs` pairs."""
         frame, rows = self.shown(pairs), len(self.frame)
         rest = f"{len(frame):,} of {rows:,} rows are shown; intervals and p are corrected for all {rows:,}"
         named = tuple(f"{pair}: " for pair in frame["pair"].unique())
@@ -64,10 +63,11 @@ def subgroups(
     comparison : Comparison
         The comparison of the whole log.
     by : str
-        The column of the log that divides it; or ``day`` or ``week`` (UTC), if no column has this name. A column that
-        is not a column of `LOG_COLUMNS` must be in the ``context`` of the log.
+        The column of the log that divides it, or ``day`` or ``week`` (UTC). A column that is not in `LOG_COLUMNS` must
+        be in the ``context`` of the log.
     stop_at : float, optional
-        The confidence, as in `decide`. Intervals of days and weeks are always for one look.
+        The confidence of intervals that are valid however often you look, as in `decide`. By default, and for days and
+        weeks, intervals are valid for one look.
     rankers : collection of str
         The permitted rankers, as in `compare_log`.
 
@@ -126,7 +126,7 @@ def subgroups(
 
 
 def secondary_outcomes(comparison: Comparison, *, stop_at: float | None = None) -> SubgroupTable:
-    """Return a table of the secondary outcomes; its intervals and p-values hold together."""
+    """Return a table of the secondary outcomes."""
     confidence, n = comparison.confidence if stop_at is None else stop_at, len(comparison.pairs)
     tests, frames = float(len(comparison.secondary) * n), []
     for name, other in comparison.secondary.items():
@@ -144,7 +144,7 @@ def _frame(split: Comparison, labels: dict[str, Any], now: Intervals, comparison
 
 
 def _parts(log: ClickLog, rows: Any, comparison: Comparison, by: str) -> tuple[str, list[str], dict[str, Any]]:
-    """Return SQL for the part of an outcome, the names of the parts, and a relation that this SQL needs."""
+    """Return SQL that computes the part of an outcome, the names of the parts, and relations for this SQL."""
     engine, own = log.engine, by in rows.columns and by in (*LOG_COLUMNS, *log.context)
     count = f'SELECT count("{by}") AS n FROM impressions'
     if own and engine.query(count, impressions=rows)["n"][0].as_py():  # an own column may be empty
@@ -171,8 +171,7 @@ def _dates(first: int, last: int) -> str:
 def interaction_p(means: Means) -> float:
     """Return the p-value of "all parts of a pair have the same mean", by Welch's test (Biometrika 1951).
 
-    If clusters with positively correlated outcomes are in several parts, false alarms are rarer than the level. Parts
-    with fewer than five degrees of freedom are left out. The result is NaN if fewer than two parts remain.
+    Parts with fewer than five degrees of freedom are left out. The result is NaN if fewer than two parts remain.
     """
     good = (means.freedom >= _FEWEST) & np.isfinite(means.error) & (means.error > 0)
     mean, error, freedom = (part[good] for part in means)

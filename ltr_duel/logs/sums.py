@@ -1,8 +1,8 @@
 """The sums of outcomes of each pair of rankers, from which all means, errors and tests follow.
 
-The SQL engine adds up the outcomes of each pair and cluster (a user or a query). It then counts how many clusters have
-the same number and sum of outcomes. The resulting table is small even for a large log, because most outcomes are wins,
-losses or ties. Sums are exact, because outcomes are stored as integers.
+A cluster is all outcomes of one user, or of one query. The SQL engine adds up the outcomes of each pair and cluster. It
+then counts clusters with an equal number and an equal sum of outcomes, so even a large log gives a small table. Sums
+are exact, because outcomes are stored as integers.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Sequences(NamedTuple):
 
 
 class Clusters(NamedTuple):
-    """The sums of clusters in sorted order; all clusters with the same pair, number and sum are one entry."""
+    """The sums of clusters, sorted. Clusters with the same pair, number and sum of outcomes are one entry."""
 
     pair: IntVector
     n: IntVector  # number of outcomes of a cluster; for a ratio, the sum of its denominator
@@ -65,14 +65,14 @@ class Clusters(NamedTuple):
     number: IntVector  # number of clusters of the entry
 
     def of(self, pair: int) -> tuple[FloatVector, FloatVector, FloatVector]:
-        """Return three arrays for a pair: number and sum of a cluster's outcomes, and how many clusters have these."""
+        """Return three arrays for a pair: ``n``, ``total`` in outcomes, and ``number``."""
         part = slice(*np.searchsorted(self.pair, [pair, pair + 1]))
         return self.n[part].astype(np.float64), self.total[part] / UNIT, self.number[part].astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class PairSums:
-    """The sums of outcomes of all pairs; vectors have shape (pairs,)."""
+    """The sums of outcomes; vectors have one entry per pair."""
 
     cluster: str
     wins: IntVector
@@ -88,7 +88,7 @@ class PairSums:
         return (self.wins + self.losses + self.ties).astype(np.float64)
 
     def naive(self) -> Means:
-        """Return the means with errors for independent outcomes."""
+        """Return the means, with errors for independent outcomes."""
         return naive_means(self.counts(), self.sum, self.square)
 
     def means(self) -> Means:
@@ -99,7 +99,7 @@ class PairSums:
         return Means.joined(clustered_means(n[None], total[None], times) for n, total, times in pairs)
 
     def cautious(self) -> Means:
-        """Return the means and errors for intervals and tests, see `cautious_means`."""
+        """Return the means and errors for intervals and tests."""
         if self.clusters is None:
             return naive_means(self.counts() + 2, self.sum, self.square + 2)
         pairs = zip(map(self.clusters.of, range(len(self.wins))), self.square[:, None], strict=True)
@@ -113,13 +113,13 @@ class PairSums:
         return np.array([statistics.sign_flip_p(*self.clusters.of(pair)[1:]) for pair in pairs], np.float64)
 
     def sizes(self) -> FloatVector:
-        """Return for each pair the mean size of a cluster, where larger clusters count in proportion to their size."""
+        """Return, for each pair, the mean size of the cluster to which a random outcome belongs."""
         if self.clusters is None:
             return np.ones(len(self.wins))
         return np.maximum(1.0, self.divisor(2) / np.maximum(self.divisor(), 1.0))
 
     def divisor(self, power: int = 1) -> FloatVector:
-        """Return the sum of ``size ** power`` over the clusters of each pair; for power 1, the divisor of the mean."""
+        """Return, for each pair, the sum of ``size ** power`` over its clusters."""
         if self.clusters is None:
             return self.counts()
         pair, n, _, number = self.clusters
@@ -134,36 +134,36 @@ class Grouping(NamedTuple):
     named: bool = False  # whether every impression has a user
 
     def keys(self) -> list[str]:
-        """Return the columns that identify a cluster; an impression without a user is a cluster of its own."""
+        """Return the columns that identify a cluster. An impression without a user is a cluster."""
         own = [] if self.named else ['CASE WHEN "user" IS NULL THEN line END']
         return {"user": ['"user"', *own], "query": ["query"]}.get(self.cluster, ["line"])
 
 
 class Course(NamedTuple):
-    """How the sums of outcomes of each pair develop over the periods of a log."""
+    """The sums of outcomes of each pair in each period of a log."""
 
     pair: IntVector
     period: IntVector
     sums: dict[str, Any]  # columns of `_SUMS`, exact integers
 
     def until(self, name: str, periods: IntVector, pairs: int) -> Any:
-        """Return the sum from the beginning to the end of each period, shape (periods, pairs), in outcomes."""
+        """Return the sum from the beginning of the log to the end of each period, with shape (periods, pairs)."""
         out = np.zeros((len(periods), pairs), np.int64)
         np.add.at(out, (np.searchsorted(periods, self.period), self.pair), self.sums[name])
         return out.cumsum(axis=0) / (UNIT if name in ("total", "square") else 1)
 
     def sequences(self, periods: IntVector, pairs: int) -> Sequences:
-        """Return the sums from the beginning to the end of each period; the fields have shape (periods, pairs)."""
+        """Return all sums from the beginning of the log to the end of each period, with shape (periods, pairs)."""
         names = ("n", "ones", "minus", "ties", "total", "square")
         n, ones, minus, ties, total, square = (self.until(name, periods, pairs) for name in names)
         return Sequences(ones, minus, ties, n - ones - minus - ties, total - (ones - minus), square - ones - minus)
 
 
 def pair_sums(engine: Any, outcomes: Any, by: Grouping, step: float = 0.0) -> tuple[PairSums, Course, Course]:
-    """Return the sums of outcomes, and how they develop in periods of ``step`` seconds (0: one period).
+    """Return the sums of the whole log, the sums of each period, and the sums of users' first outcomes by period.
 
-    Two developments are returned: of all outcomes, and of each user's first outcome (of all outcomes if clusters are
-    not users). For a ratio, outcomes have a column ``weight``, whose sum is the size of a cluster.
+    A period has ``step`` seconds. By default, there is one period. If clusters are not users, the third result contains
+    all outcomes. For a ratio, outcomes have a column ``weight``, and the size of a cluster is the sum of its weights.
     """
     ratio, clusters = "weight" in outcomes.columns, None
     period = f"CAST(floor(time / {step!r}) AS BIGINT)" if step else "CAST(0 AS BIGINT)"
@@ -200,7 +200,7 @@ def _course(engine: Any, outcomes: Any) -> Course:
 
 
 def _clusters(engine: Any, groups: Any, unit: int) -> Clusters:
-    """Count the clusters with equal sums; ``unit`` is the integer that represents a size of 1."""
+    """Count clusters with equal sums. A size of 1 is stored as the integer ``unit``."""
     sql = """SELECT pair, n, total, count(*) AS number FROM g WHERE n > 0 OR total <> 0
       GROUP BY pair, n, total ORDER BY pair, n, total"""
     pair, n, total, number = (column.to_numpy() for column in engine.query(sql, g=groups).columns)

@@ -15,10 +15,10 @@ from ltr_duel.core import IntVector, as_writable
 
 
 class LogColumn(NamedTuple):
-    """One column of a log: its Arrow type, whether each row must have it, and its meaning."""
+    """A column of a log."""
 
-    kind: Any
-    needed: bool
+    kind: Any  # Arrow type
+    needed: bool  # whether each row must have a value
     meaning: str
 
 
@@ -80,14 +80,14 @@ SCHEMA: Final = pa.schema([(name, column.kind) for name, column in LOG_COLUMNS.i
 
 
 class Impressions(NamedTuple):
-    """Consecutive checked rows of a log, and the line of each row in the file, from 1."""
+    """Consecutive checked rows of a log, with the line of each row in the file."""
 
     table: pa.RecordBatch
     lines: IntVector
 
 
 def ragged(column: Any) -> tuple[Any, IntVector]:
-    """Return the entries of a column of lists, with null as 0; the entries of row r are ``[ptr[r]:ptr[r + 1]]``."""
+    """Return the entries of a column of lists, and an array ``ptr``. Row r has the entries ``ptr[r]:ptr[r + 1]``."""
     ptr = as_writable(column.offsets.to_numpy()).astype(np.int64)
     values = column.values
     if pa.types.is_string(values.type) or pa.types.is_list(values.type):

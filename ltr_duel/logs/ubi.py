@@ -1,12 +1,11 @@
-"""Read records of User Behavior Insights 1.3: queries and events as JSON, one per line, or as a bulk request.
+"""Read records of User Behavior Insights 1.3. A record is a query or an event in JSON, on a line of its own.
 
-A query is an exposure. Records with the same ``query_id`` are merged; each field takes its first value. The shown list
-is ``query_response_hit_ids``. If this field is missing, the list consists of the objects of the query's events with the
-action ``impression``, in the order of their positions. Positions (ordinals) count from 0 or, if an application has
-events ``impression``, from the smallest position in them.
+A query is an exposure. Records with the same ``query_id`` are merged. The shown list is ``query_response_hit_ids``. If
+this field is missing, the list consists of the objects in the query's events with the action ``impression``. Positions
+count from 0, or from the smallest position in events of this action.
 
-The field ``query_attributes`` has the interleaved rankers, either as ``page`` (a page token) or as ``rankers`` and
-``owners``, and other columns of a log. Without owners, the field ``search_config`` of an event is its item's ranker.
+The interleaved rankers and other columns of a log are in ``query_attributes``. If these have no ``page`` and no
+``owners``, the field ``search_config`` of an event names the ranker of its item.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ _SHOWN = f"""SELECT q.* EXCLUDE (hits), coalesce(hits, listed) AS shown FROM
 
 
 def create_views(engine: Engine, context: Sequence[str] = ()) -> None:
-    """Create ``exposures`` and ``events`` from the table ``lines``; context columns are attributes of queries."""
+    """Create ``exposures`` and ``events`` from the table ``lines``. Context columns are attributes of queries."""
     engine.execute("CREATE TABLE records AS SELECT line, text::JSON AS json FROM lines WHERE json_valid(text)")
     engine.execute("DROP TABLE lines")
     engine.execute(_EVENTS)

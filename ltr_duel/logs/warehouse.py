@@ -1,8 +1,8 @@
-"""Read a log in a database, through Ibis. The database is only read. The extra ``warehouse`` installs Ibis.
+"""Read a log in a database, through the library Ibis. The extra ``warehouse`` installs Ibis.
 
-The queries are those for DuckDB. The library sqlglot translates them to the SQL of the database, so joins and sums are
-computed there. Lists as rows, lengths of lists, and names of owners differ too much between databases. They are written
-with Ibis here.
+The database computes joins and sums. The library sqlglot translates our queries from the SQL of DuckDB to the SQL of
+the database. Operations on lists differ too much between databases, so they are written with Ibis. Nothing is written
+to the database.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Warehouse:
             raise InputError(f"{self.name}: no table '{name}' ({type(error).__name__})") from None
 
     def sql(self, text: str) -> Relation:
-        """Return the result of a query in the SQL of the database."""
+        """Return a query in the SQL of the database as a relation."""
         if self.backend.name not in _VIEWS:
             return Relation(text, tuple(self.backend.sql(text).columns))
         import ibis
@@ -55,7 +55,7 @@ class Warehouse:
         return Relation(f"SELECT * FROM {name}", tuple(self.backend.table(name).columns))
 
     def view(self, sql: str, **relations: Relation) -> Relation:
-        """Return the result of SQL (of DuckDB) as a relation. relations: by the names that they have in the SQL."""
+        """Return a query in the SQL of DuckDB as a relation. Each keyword is the name of a relation in the SQL."""
         import sqlglot
 
         (text,) = sqlglot.transpile(sql, read="duckdb", write=self.backend.dialect)
@@ -65,7 +65,7 @@ class Warehouse:
     keep = view  # nothing is stored, because the database is only read
 
     def query(self, sql: str, **relations: Relation) -> Any:
-        """Return the result of SQL (of DuckDB) as an Arrow table."""
+        """Return the result of a query in the SQL of DuckDB as an Arrow table."""
         table = self._ibis(self.view(sql, **relations))
         with self._guarded():
             return self.backend.to_pyarrow(table)
@@ -85,13 +85,13 @@ class Warehouse:
         return self.view(" UNION ALL ".join(f"SELECT {row}" for row in chosen))
 
     def unnested(self, rows: Relation, column: str, keys: Sequence[str]) -> Relation:
-        """Return a row for each entry of a list: the columns `keys`, ``item``, and ``place``, which counts from 1."""
+        """Return a row for each entry of a list, with the columns `keys`, ``item`` and ``place`` (from 1)."""
         table = self._ibis(rows)
         each = table.select(*keys, item=table[column]).unnest("item", offset="place")
         return self._compiled(each.mutate(place=(each.place + 1).cast("int32")))
 
     def measured(self, rows: Relation) -> Relation:
-        """Add columns with the lengths of the lists of each row, and its smallest and largest owner."""
+        """Add the columns that checks of rows read, such as the length of the shown list."""
         table = self._ibis(rows)
         numbers = {}
         if "owners" in rows.columns:
@@ -102,7 +102,7 @@ class Warehouse:
         return self._compiled(table.mutate(**numbers))
 
     def typed(self, rows: Relation) -> Relation:
-        """Return exposures or events with times in seconds, and with numbers in place of the names of owners."""
+        """Convert times to seconds, and names of owners to numbers."""
         import ibis
 
         table, typed_columns = self._ibis(rows), {}

@@ -1,4 +1,4 @@
-"""Write logs as JSON lines, CSV or Parquet; the suffix of the path selects the format."""
+"""Write logs as JSON lines, CSV or Parquet."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MORE = {"position": pa.int32(), "value": pa.float64()}  # columns of events; fu
 
 
 class LogWriter:
-    """Writes batches of rows; created by `write_log`."""
+    """Writes batches of rows. `write_log` creates it."""
 
     def __init__(self, path: Path, suffix: str, columns: tuple[str, ...]) -> None:
         self.rows, self._suffix = 0, suffix
@@ -33,9 +33,9 @@ class LogWriter:
             csv.writer(self._file).writerow(self._schema.names)
 
     def write(self, columns: dict[str, Any]) -> None:
-        """Write rows, given as columns: lists or Arrow arrays with the types of `LOG_COLUMNS`.
+        """Write rows, given as columns, which are lists or Arrow arrays with the types of `LOG_COLUMNS`.
 
-        Times are in seconds, and owners are positions in ``rankers``, from 0. `InputError` is raised for other types.
+        Times are in seconds. Owners are positions in ``rankers``, from 0. Raises `InputError` for other types.
         """
         arrays = [_array(field, columns[field.name]) for field in self._schema]
         batch = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
@@ -66,21 +66,22 @@ def write_log(
     Parameters
     ----------
     path : path
-        The file to write. Its suffix selects the format: ``.jsonl``, ``.csv`` or ``.parquet``.
+        The file to write. The suffix of the file selects the format: ``.jsonl``, ``.csv`` or ``.parquet``.
     columns : tuple of str
-        Names of the columns: of `LOG_COLUMNS` (the default), of a table of events, or others, which are strings.
+        Names of the columns, by default all of `LOG_COLUMNS`. Columns of events are also possible. Columns with other
+        names contain strings.
     private : bool
-        Whether only the owner may read the file, even if it replaces a file that others may read.
+        Whether only the owner may read the file. By default, the usual permissions apply.
 
     Yields
     ------
     LogWriter
-        Its method ``write`` takes a dictionary of columns, each a list with one entry per row.
+        Its method ``write`` takes a dictionary of columns. A column is a list with one entry per row.
 
     Raises
     ------
     InputError
-        For an unknown suffix, or a folder that is not writable.
+        If the suffix is unknown, or the folder is not writable.
 
     Examples
     --------

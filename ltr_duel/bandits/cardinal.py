@@ -1,6 +1,6 @@
 """Ordinary bandit algorithms, called *base bandits*. Sparring, the doublers and MultiSBM are built from them.
 
-In each step, an ordinary bandit plays one arm, and receives the reward of this arm, a number. Ailon, Karnin and
+In each step, an ordinary bandit plays one arm, and receives a number, the reward of this arm. Ailon, Karnin and
 Joachims use such bandits to choose the arms of a duel. `choose` returns the arm to play, and `record_reward` tells the
 bandit its reward. The bandits are UCB1, Thompson sampling or Exp3. All base bandits of a policy are stored in the same
 matrices, in which row b belongs to bandit b.
@@ -53,7 +53,7 @@ def most_played(bandits: Any, bandit: int) -> int:
 
 
 class UcbBandits(NamedTuple):
-    """UCB1 bandits over K arms; row b belongs to bandit b."""
+    """UCB1 bandits over K arms."""
 
     mean: FloatMatrix  # (B, K) mean reward
     width: FloatMatrix  # (B, K) 1 / sqrt(plays)
@@ -97,7 +97,7 @@ def _ucb_reward(bandits: UcbBandits, bandit: int, arm: int, reward: float) -> No
 
 
 class ThompsonBandits(NamedTuple):
-    """Thompson bandits over K arms; row b belongs to bandit b."""
+    """Thompson bandits over K arms."""
 
     good: IntMatrix  # (B, K) number of rewards of 1
     bad: IntMatrix  # (B, K) number of rewards of 0
@@ -152,7 +152,7 @@ def _thompson_most(bandits: ThompsonBandits, bandit: int) -> int:
 
 
 class Exp3Bandits(NamedTuple):
-    """Exp3 bandits over K arms, for rewards 0 and 1; row b belongs to bandit b."""
+    """Exp3 bandits over K arms, for rewards 0 and 1."""
 
     log_weight: FloatMatrix  # (B, K) ln w_i
     share: FloatMatrix  # (B, K) probability of each arm in the last step
@@ -169,7 +169,7 @@ def exp3_bandits(bandits: int, n_arms: int, settle: int) -> Exp3Bandits:
 
 @outlined
 def exp3_choose(bandits: Exp3Bandits, bandit: int, t: int, rng: Generator) -> int:
-    """Draw an arm. Arm i with weight w_i has the probability ``(1 - mixing) w_i / sum w + mixing / K``."""
+    """Draw an arm. Arm i, with the weight w_i, has the probability ``(1 - mixing) w_i / sum w + mixing / K``."""
     log_weight, share, n_arms = bandits.log_weight[bandit], bandits.share[bandit], bandits.share.shape[1]
     mixing = min(1.0, sqrt(n_arms * log(n_arms) / max(t, bandits.settle[0])))
     top, total = log_weight[0], 0.0

@@ -95,7 +95,7 @@ def _shape(given: Given) -> None:
 
 
 def _indexes(given: Given) -> None:
-    """All arms and indexes exist. The run is plain Python, because compiled code does not check indexes."""
+    """All arms and array indexes exist. The run is plain Python, because compiled code does not check indexes."""
     try:
         path = play(given, easy_matrix(5), 60, plain=True).path
     except IndexError as error:
@@ -105,7 +105,7 @@ def _indexes(given: Given) -> None:
 
 
 def _repeatable(given: Given) -> None:
-    """The same seed gives the same choices, compiled and as plain Python. Global generators are not used."""
+    """The same seed gives the same choices, compiled and as plain Python. Global random generators are not used."""
     label, policy, _ = given
     p, steps, before = easy_matrix(4), 150, _global_states()
     first, again, plain = (play(given, p, steps, seed=5, plain=plain) for plain in (False, False, True))

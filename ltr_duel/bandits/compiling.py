@@ -52,7 +52,7 @@ def loop_for(
 
 
 def _modules_of(value: Any) -> set[str]:
-    """Return the modules that define the NamedTuple classes in a value, at any depth."""
+    """Return the modules that define the NamedTuple classes in a value, which may be nested."""
     if not isinstance(value, tuple):
         return set()
     return {type(value).__module__}.union(*map(_modules_of, value)) - {"builtins"}
@@ -60,7 +60,7 @@ def _modules_of(value: Any) -> set[str]:
 
 @functools.cache
 def _compiled(owner: Policy | type, modules: tuple[str, ...], function: Callable[..., Any]) -> Any:
-    """Return the kernel of a policy's loop, or of the comparisons of a class of oracles."""
+    """Return the compiled function (kernel) for the loop of a policy, or for the comparisons of an oracle."""
     if isinstance(owner, Policy):
         return jit.kernel_for(function, *modules, parts=owner.parts)
     hook: Any = multiduel if function is interpreted(answer_slate) else duel

@@ -106,7 +106,7 @@ class Learner:
         Returns
         -------
         list of n tuples of int
-            A tuple has two arms, which may be equal, or the arms of a set.
+            Each tuple has the two arms of a pair, which may be equal, or the arms of a set.
 
         Raises
         ------
@@ -127,7 +127,7 @@ class Learner:
         return [names[arms] for arms in chosen]
 
     def tell(self, outcomes: Iterable[tuple[Arms, ArrayLike | bytes]]) -> None:
-        """Update the policy with the outcomes of comparisons, in the order of these comparisons.
+        """Tell the policy the outcomes of comparisons, in the order of the comparisons.
 
         Parameters
         ----------

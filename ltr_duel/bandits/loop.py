@@ -119,7 +119,7 @@ class Run:
     horizon : int
         Number of steps of the whole run, for policies that need the horizon.
     compiled : bool
-        Whether to run compiled code, or otherwise the same source as plain Python.
+        Whether the loop is compiled. If False, the same source runs as plain Python.
     plain : bool
         Whether the policy's helpers also run as plain Python, so that a wrong index raises an error.
     late : Lateness, optional

@@ -99,7 +99,7 @@ implement(multiduel, Pairs, _pairs_multiduel)
 class SeparateOracle(NamedTuple):
     """An oracle whose comparisons are compiled once for all loops. The loops call the code by its address.
 
-    For simulated users, this halves the time to compile a loop. A call takes a hundredth of a comparison's time.
+    For simulated users, this halves the time to compile a loop. A call takes a hundredth of the time of a comparison.
     """
 
     code: IntVector  # (1,) address of the compiled `answer_pair`, or of `answer_slate` for loops of sets

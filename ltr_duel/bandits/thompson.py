@@ -1,8 +1,8 @@
-"""Thompson sampling for many arms, with few draws from Beta distributions, because these draws are slow.
+"""Thompson sampling for many arms, with few draws from Beta distributions. These draws are slow.
 
 Thompson sampling draws a sample for each arm from the arm's posterior, and chooses the arm with the largest sample.
-This module finds the arm with the largest sample, but draws only few of the samples. The arm has the same distribution
-as if all samples were drawn.
+This module finds the arm with the largest sample, but draws only few of the samples. The choice has the same
+distribution as if all samples were drawn.
 
 **Posteriors.** Let theta be the probability that arm i beats arm j, with a uniform prior. After ``a`` wins and ``b``
 losses of arm i, the posterior of theta is Beta(a + 1, b + 1). The module stores the probability that theta exceeds a
@@ -12,8 +12,8 @@ level x, and updates this probability after each duel. A win adds ``m(a + 1, b) 
 **Levels.** The arms form rows, and each row has a level. For each arm of a row, a biased coin decides whether its
 sample exceeds the level. If this happens for one arm only, its sample is the largest, and nothing is drawn. If it
 happens for several arms, only their samples are drawn. If it happens for no arm, all samples are drawn, as values below
-the level. When a row has used up its ``patience``, a number of draws, it gets a new level. The new level does not
-depend on samples of the current step.
+the level. After a number of draws, called ``patience``, a row gets a new level. The new level does not depend on
+samples of the current step.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Tournaments with random results: in each pair of arms, a biased coin decides which arm wins.
 
-Double Thompson Sampling and MergeDTS play such a tournament in each step, to find the arm with the most wins. Two ideas
-make this fast.
+Double Thompson Sampling and MergeDTS play such tournaments to find the arm with the most wins. Two ideas make this
+fast.
 
 Many coins are flipped at once. Each coin takes 16 random bits, a *word*, and compares them with the first 16 bits of
 its probability p. The coin wins if the word is smaller, and loses if it is larger. If both are equal, a further random

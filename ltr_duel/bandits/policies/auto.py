@@ -2,9 +2,9 @@
 
 Auto looks for the Condorcet winner, the arm that beats every other arm. From the duels so far, it computes the evidence
 that an arm is not this winner. The champion is the arm with the least evidence against it. In each step, some other
-arms are drawn as challengers. An arm with much evidence against it is seldom drawn, but no arm is excluded forever. The
-challenger with the best win rate plays against the champion, or against a third arm if this reveals more about the
-challenger.
+arms are drawn as challengers. An arm with much evidence against it is seldom drawn, but no arm is excluded forever.
+Usually, the challenger with the best win rate plays. Its opponent is the champion, or a third arm if this reveals more
+about the challenger.
 
 If there is strong evidence against every arm, Auto looks for a Copeland winner, an arm that beats the most arms. It
 then samples win rates, as Double Thompson Sampling does.
@@ -212,7 +212,7 @@ def likeliest_to_beat(state: State, first: int, t: int, rng: Generator) -> int:
 
 @kernel
 def judged_by_own_duels(state: State, i: int, j: int, rng: Generator) -> bool:
-    """Return whether to judge a pair by its own duels, not by all duels of both arms. Chance decides for rare pairs."""
+    """Return whether to judge a pair by its own duels only. If the pair has few duels, chance decides."""
     if state.wins[i, j] + state.wins[j, i] >= FEW:
         return True
     return uniform(rng) < OWN + MORE_OWN * state.now[0].misfit

@@ -174,7 +174,7 @@ def open_pair(hypotheses: Hypotheses, below: IntMatrix, n: int) -> tuple[int, in
 
 @kernel
 def draw_winner(losses: IntVector, possible: IntVector, rng: Generator) -> int:
-    """Draw one of the arms with the fewest certain losses. With probability 2/3, prefer arms of B."""
+    """Draw one of the arms with the fewest known losses. With probability 2/3, an arm of B is preferred."""
     least, count, both = vector.fewest(losses), 0, 0
     for i in range(losses.shape[0]):
         count += losses[i] == least

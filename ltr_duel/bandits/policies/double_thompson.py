@@ -1,9 +1,9 @@
 """D-TS, Double Thompson Sampling: two samples from the posterior choose the two arms, to find a Copeland winner.
 
-A Copeland winner is an arm that beats the most arms. In phase 1, the result of each pair is sampled, and the first arm
-is the candidate with the most wins in this sample. The candidates are the arms with the fewest certain losses. In phase
-2, the win rate of each other arm against the first arm is sampled anew. The second arm is the arm with the largest
-sample. Arms that are known to beat the first arm are left out.
+A Copeland winner is an arm that beats the most arms. The candidates are the arms with the smallest number of rivals
+that are known to beat them. In phase 1, the result of each pair is sampled, and the first arm is the candidate with the
+most wins in this sample. In phase 2, the win rate of each other arm against the first arm is sampled anew. The second
+arm is the arm with the largest sample. Arms that are known to beat the first arm are left out.
 
 Phase 1 uses only whether samples are above 1/2, so coins replace Beta draws (see `tournament`). Phase 2 draws only the
 few samples that may be the largest (see `thompson`).
@@ -31,9 +31,9 @@ class Params(NamedTuple):
 
 
 class Known(NamedTuple):
-    """The duels and posteriors of all pairs, and the certain losses of each arm.
+    """The duels and posteriors of all pairs, and the number of rivals that are known to beat each arm.
 
-    Arm j *blocks* arm i if arm i is known to lose to arm j, that is, if ``crossings[i, j]`` exceeds alpha ln t (see
+    Arm j *blocks* arm i if it is known to beat arm i. This is so if ``crossings[i, j]`` exceeds alpha ln t (see
     `statistics`). Row i is read again only after a duel of arm i, or when alpha ln t exceeds ``release[i]``.
     """
 

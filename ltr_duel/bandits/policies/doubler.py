@@ -1,4 +1,4 @@
-"""Doubler and its variants: a bandit chooses the right arm; the left arm is one of its choices in the last epoch.
+"""Doubler and its variants: a bandit chooses the right arm, and the left arm is one of its choices in the last epoch.
 
 Time is divided into epochs of 1, 2, 4, ... steps. In an epoch, the left arm is drawn from the arms that the right
 player chose in the previous epoch. An arm that was chosen often is also drawn often. The right player thus has a fixed

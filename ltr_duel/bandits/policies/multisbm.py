@@ -2,8 +2,8 @@
 
 The bandits are UCB1 bandits (see `cardinal`). After N plays of a bandit and n plays of an arm, the confidence width of
 the arm is sqrt(alpha ln N / n). In the paper, it is sqrt((alpha + 2) ln t / (2 n)). The paper's alpha = 3 therefore
-corresponds to ``alpha = 2.5`` here. The regret bound needs a constant of at least max(3, 2 + ln K / ln ln T) in the
-paper.
+corresponds to ``alpha = 2.5`` here. In the paper, the regret bound needs an alpha of at least max(3, 2 + ln K / ln ln
+T).
 
 Both public programs (HuasenWu/DuelingBandits, jkomiyama/duelingbanditlib) are equivalent to ``multisbm:alpha=2.5``,
 except that they break ties by the lowest number.

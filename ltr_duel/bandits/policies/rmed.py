@@ -1,8 +1,8 @@
 """RMED1, Relative Minimum Empirical Divergence: play all arms that may still be the Condorcet winner.
 
 The Condorcet winner is the arm that beats every other arm. The *evidence* against an arm measures how unlikely its
-losses would be if it were the winner. An arm with too much evidence against it is ruled out. In each pass, every other
-arm plays once, usually against i*, the arm with the least evidence against it.
+losses would be if this arm were the winner. An arm with too much evidence against it is ruled out. In each pass, all
+other arms play once, usually against i*, the arm with the least evidence against it.
 
 The evidence against arm i is I_i, a sum over all arms j that won at least half of their duels with arm i. Each term is
 n_ij d(phat_ij, 1/2). Here n_ij is the number of duels of the pair, phat_ij is the share of these duels that arm i won,
@@ -98,7 +98,7 @@ def likely_winner(evidence: FloatVector, rng: Generator) -> int:
 
 @kernel
 def strongest_opponent(share: FloatMatrix, arm: int, winner: int, rng: Generator) -> int:
-    """Return the opponent of ``arm``, which is i* (here ``winner``) if i* beats ``arm``.
+    """Return the opponent of ``arm``. If i* (here ``winner``) beats ``arm``, the opponent is i*.
 
     Any other arm plays against the arm to which it lost most. If it beats every arm, it plays against i*.
     """

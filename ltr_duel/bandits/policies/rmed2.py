@@ -8,8 +8,8 @@ ln t times. `rmed2fh` first plays every pair alpha ln ln T times, where T is the
 opponents permanently.
 
 If several opponents are equally good, the opponent with the lowest number is chosen, as in the authors' program
-(jkomiyama/duelingbanditlib). The authors' program also replaces a sum of two gaps below 0.01 by 0.01. Here the sum is
-unchanged, as in the paper, even if it is negative.
+(jkomiyama/duelingbanditlib). The authors' program also sets the estimated regret of a duel to at least 0.01. Here it
+may be smaller, and even negative, as in the paper.
 
 Komiyama, Honda, Kashima, Nakagawa. Regret Lower Bound and Optimal Algorithm in Dueling Bandit Problem. COLT 2015,
 Algorithms 1 and 2.

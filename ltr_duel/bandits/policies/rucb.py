@@ -83,7 +83,7 @@ def another_candidate(crossing: FloatVector, bonus: float, candidates: int, best
 
 @kernel
 def strongest_rival(rate: FloatMatrix, width: FloatMatrix, champion: int, scale: float, rng: Generator) -> int:
-    """Return the arm with the largest bound against the champion. Ties are broken at random, never for the champion."""
+    """Return the arm with the largest bound against the champion, who loses all ties. Other ties are random."""
     row, widths = rate[champion], width[champion]
     best = vector.highest(row, widths, scale)
     among = best == 0.5  # whether the champion, whose bound is 1/2, ties

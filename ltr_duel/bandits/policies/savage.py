@@ -1,4 +1,4 @@
-"""Condorcet SAVAGE: all pairs meet equally often; an arm is removed once one rival confidently beats it.
+"""Condorcet SAVAGE: all pairs meet equally often, and an arm is removed once a rival confidently beats it.
 
 In each sweep, every remaining pair meets once, in random order. The paper plays the pair with the fewest duels and
 breaks ties at random, which gives the same order.

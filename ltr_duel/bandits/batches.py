@@ -47,7 +47,7 @@ def new_batches(n_arms: int, size: int) -> Batches:
 def largest_batch(n_arms: int, size: int) -> int:
     """Return the largest number of arms that a batch can reach if batches start with ``size`` arms.
 
-    Merging makes batches of up to 1.5 ``size`` arms. In MergeDTS, the last arm of each other batch may join later.
+    Merging makes batches of up to 1.5 ``size`` arms. In MergeDTS, the last arm of any other batch may join later.
     """
     return min(n_arms, 3 * size // 2 + -(-n_arms // size))
 

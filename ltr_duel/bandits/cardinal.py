@@ -48,7 +48,7 @@ def record_reward(bandits: Any, bandit: int, arm: int, reward: float) -> None:
 
 @dispatched_call
 def most_played(bandits: Any, bandit: int) -> int:
-    """Return the arm that a bandit played most often. Ties are broken by the lowest number."""
+    """Return the arm that a bandit played most often."""
     return vector.first_most(bandits.plays[bandit])
 
 

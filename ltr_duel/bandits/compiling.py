@@ -107,7 +107,7 @@ def compile_ahead(calls: Iterable[Compilation], jobs: int) -> None:
     """Compile code in up to ``jobs`` processes, which store it on disk for this process.
 
     Processes are used because numba compiles one function at a time in each process. Code that exists, or that cannot
-    be stored, is left out. If a process fails, the code is compiled when it is needed.
+    be stored, is skipped. If a process fails, the code is compiled when it is needed.
     """
     work = list({text: None for call in calls if isinstance(call.kernel, jit.Kernel) and (text := call.text)})
     jobs = min(jobs, len(work))

@@ -72,7 +72,7 @@ def new_plans(n_arms: int) -> Plans:
 
 @kernel
 def record(estimates: Estimates, stale: IntVector, winner: int, loser: int) -> None:
-    """Count a duel. Mark each row of `Superiors` as stale if the duel changes the arms in it or their costs."""
+    """Count a duel. A row of `Superiors` is marked as stale if the duel changes its arms or their costs."""
     wins, losses = estimates.wins, estimates.losses
     before = wins[winner, loser] - wins[loser, winner]
     wins[winner, loser] += 1

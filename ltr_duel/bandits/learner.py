@@ -127,15 +127,15 @@ class Learner:
         return [names[arms] for arms in chosen]
 
     def tell(self, outcomes: Iterable[tuple[Arms, ArrayLike | bytes]]) -> None:
-        """Tell the policy the outcomes of comparisons, in the order of the comparisons.
+        """Tell the policy the outcomes of comparisons, the oldest comparison first.
 
         Parameters
         ----------
         outcomes : iterable of (arms, signs)
-            The arms of each comparison, as `ask` returned them, and its signs. A pair needs one sign: +1 if the first
-            arm won, and -1 if the second arm won. A set needs a sign for each pair of positions a < b, in the order (0,
-            1), (0, 2), ..., (1, 2), ... The sign is +1 if the arm at position a won, and -1 if the arm at position b
-            won. For a single arm, or an arm that meets itself, the signs are ``()``. Signs may also be given as bytes.
+            For each comparison, the arms that `ask` returned, and the signs of the outcome. A pair needs one sign: +1
+            if the first arm won, and -1 if the second arm won. A set needs a sign for each pair of positions a < b, in
+            the order (0, 1), (0, 2), ..., (1, 2), ... The sign is +1 if the arm at position a won, and -1 if the arm at
+            position b won. A single arm, or an arm that meets itself, needs no sign: ``()``. Signs may also be bytes.
 
         Raises
         ------

@@ -78,7 +78,7 @@ def keep_pair(path: IntMatrix, t: int, last: int, first: int, second: int) -> No
 
 @kernel
 def keep_slate(path: IntMatrix, t: int, last: int, slate: IntVector, size: int) -> None:
-    """Write the slate of the steps t to ``last`` into the path. Steps beyond the end of the path are left out."""
+    """Write the slate of the steps t to ``last`` into the path, as `keep_pair` writes a pair."""
     for row in range(t - 1, min(last, path.shape[0])):
         for a in range(size):
             path[row, slate[a]] += 1

@@ -34,7 +34,7 @@ def registers(kind: type[T], **values: float) -> Registers[T]:
     kind : type
         A class whose annotations name the registers. An annotation is ``int`` (64 bits) or ``float``.
     **values : float
-        Initial values of registers. The others start with 0.
+        Initial values. A register without an initial value starts with 0.
 
     Returns
     -------
@@ -94,7 +94,7 @@ def in_one_piece(state: Any) -> tuple[Any, NDArray[np.uint64]]:
 class Attributes:
     """The attributes of a state that is an object. To copy a state into another, assign to ``[:]``.
 
-    The copy draws from the generator ``others`` where the state draws from ``rng``.
+    The copy then draws from the generator ``others`` instead of ``rng``.
     """
 
     def __init__(self, state: Any, rng: Generator, others: Generator) -> None:

@@ -32,7 +32,7 @@ _HALVINGS = 12  # bisections of the interval in search of a new level
 
 
 def posterior_rows(n_arms: int) -> tuple[FloatMatrix, FloatMatrix]:
-    """Return ``prefer`` and ``log_mass`` before the first duel. Both have the shape (K, K)."""
+    """Return ``prefer`` and ``log_mass`` before the first duel, each of shape (K, K)."""
     return np.full((n_arms, n_arms), 0.5), np.zeros((n_arms, n_arms))
 
 

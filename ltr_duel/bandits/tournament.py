@@ -91,7 +91,7 @@ def toss_block(coins: Coins, seed: np.uint64, drawn: int, at: int, mask: int, rn
 
 @kernel
 def toss_equal(coins: Coins, at: int, equal: int, rng: Generator) -> int:
-    """Return which coins of the mask ``equal`` win. Their words equal their bits, so another random number decides."""
+    """Return which coins of the mask ``equal`` win. Their words equal their bits, so a random number decides."""
     wins = 0
     while equal != 0:
         k = trailing_zeros(np.uint64(equal))
@@ -108,7 +108,7 @@ def block_mask(coins: int, at: int) -> int:
 
 
 class Tournament(NamedTuple):
-    """The coins of all pairs, and scratch memory. Each further array would slow down every step."""
+    """The coins of all pairs, and scratch memory. Do not add arrays, because each array slows down every step."""
 
     bits: BitsMatrix  # (K, padded K) the first 16 bits of the probabilities; row i in the order of the seats
     every: IntVector  # (K,) constant: 0, 1, ...
@@ -140,7 +140,7 @@ def seat(bits: BitsMatrix, place: IntVector, prefer: FloatMatrix, arms: IntVecto
 
 @kernel
 def set_bits(bits: BitsMatrix, prefer: FloatMatrix, i: int, j: int, seat_i: int, seat_j: int) -> None:
-    """Set the coins of a pair of seated arms from its probabilities."""
+    """Set the coins of two seated arms to their probabilities of winning."""
     bits[i, seat_j] = bits_of(prefer[i, j])
     bits[j, seat_i] = bits_of(prefer[j, i])
 

@@ -1,14 +1,14 @@
 """Balanced Doubler: a Doubler that keeps old rewards, as averages over the epochs in which every arm played.
 
 The module `doubler` explains epochs. In an epoch, all arms on the right play against the same opponent. If each arm
-plays in each epoch, the mean rewards of an arm can be averaged over the epochs, and the averages of different arms can
-be compared. For this purpose, an epoch begins with a *hot start*, in which each arm plays m = K / Delta times. Delta is
-the gap between the two best utilities, which is rarely known.
+plays in each epoch, its mean rewards can be averaged over the epochs, and compared with the averages of other arms. For
+this purpose, an epoch begins with a *hot start*, in which each arm plays m = K / Delta times. Delta is the gap between
+the two best utilities, which is rarely known.
 
 The paper (Wolfenfeld's survey) does not say what happens if an epoch is too short for a hot start. Here, epochs of less
 than 2 m K steps are epochs of `doubler` with its default exploration. All longer epochs are called *balanced*. They
-begin with a hot start, and only they count in the averages. The left player does not draw from the plays of hot starts.
-``alpha`` is the constant of the index in Algorithm 11.
+begin with a hot start. Only balanced epochs count in the averages. The left player does not draw from the plays of hot
+starts. ``alpha`` is the constant of the index in Algorithm 11.
 
 Wolfenfeld's program differs. Its hot starts have another length, and begin with the first epoch that is long enough.
 Its left player changes only after an epoch with a better score than all earlier epochs.

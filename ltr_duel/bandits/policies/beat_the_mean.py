@@ -174,7 +174,6 @@ def remove_worst(state: State, rng: Generator) -> None:
 
 @kernel
 def best_mean(state: State) -> int:
-    """Return the remaining arm with the largest mean (line 23)."""
     best = state.active[0]
     for arm in state.active[: state.now[0].n_active]:
         if state.mean[arm] > state.mean[best]:

@@ -146,7 +146,6 @@ def add_winner(hypotheses: Hypotheses, winner: int, losses: int, rng: Generator)
 
 @kernel
 def reset(hypotheses: Hypotheses) -> None:
-    """Set B, all B^i and L_C to their initial values."""
     hypotheses.possible[:] = 1
     hypotheses.betters[:] = 0
     hypotheses.limit[0] = hypotheses.possible.shape[0]

@@ -12,7 +12,7 @@ opponent, and solves an ordinary bandit problem.
 - `thompson_doubler` has a Thompson bandit, which is never reset. It does not use f.
 
 The three policies are Algorithms 8, 9 and 10 of Wolfenfeld's survey, whose text has epochs of 2, 4, 8, ... steps.
-Comments cite the lines of Algorithms 8 and 9, counted from `input`. The first is by Ailon, Karnin, Joachims, ICML 2014.
+Comments cite the lines of Algorithms 8 and 9, counted from `input`. `doubler` is by Ailon, Karnin, Joachims, ICML 2014.
 """
 
 from __future__ import annotations

@@ -9,13 +9,13 @@ duels of arms i and j is n_ij d_ij. Here n_ij is the number of these duels, and 
 of two coins, one with the win rate of the pair and one fair. The duels before step t suffice if two constraints hold:
 
 - For every arm j that i* beats, the evidence n_i*j d_i*j is at least ln t.
-- For every arm i other than i*, choose any L_i - L_i* + 1 arms that beat arm i, without i*. The sum of their evidence
-  is at least ln t. If arm i is beaten by fewer arms, it has no constraint.
+- For every arm i other than i*, choose any L_i - L_i* + 1 arms that beat arm i, without i*. The evidence from the duels
+  of arm i with them adds up to at least ln t. If fewer arms beat arm i, it has no constraint.
 
-The paper calls the pairs of this pass L_C, those that have still to play L_R, and the pairs of the next pass L_N.
+The paper calls the pairs of this pass L_C, its pairs that have still to play L_R, and the pairs of the next pass L_N.
 
 Komiyama, Honda, Nakagawa. Copeland Dueling Bandit Problem: Regret Lower Bound, Optimal Algorithm, and Computationally
-Efficient Algorithm. ICML 2016 (arXiv 1605.01677). The paper's algorithm CW-RMED is not implemented.
+Efficient Algorithm. ICML 2016 (arXiv 1605.01677).
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ In each step, one batch plays. The result of each pair in the batch is sampled f
 the arm with the most wins in this sample. The win rates of the first arm are then sampled anew. The second arm is the
 arm against which the first arm has the largest sample. This choice soon eliminates beaten arms.
 
-A batch of one arm joins the next batch. The confidence bounds contain ln(t + C), and t starts again in each stage of
-the search (see `batches`). In the paper's experiments, alpha = 0.8^6, C = 400,000 and batches of 16 were best. The
+A batch of one arm joins the next batch. The confidence bounds contain ln(t + C), where t counts the steps of the
+current stage (see `batches`). In the paper's experiments, alpha = 0.8^6, C = 400,000 and batches of 16 were best. The
 theory does not cover this alpha.
 
 Li, Markov, de Rijke, Zoghi. MergeDTS: A Method for Effective Large-Scale Online Ranker Evaluation. ACM TOIS 2020 (arXiv

@@ -8,8 +8,8 @@ ln t times. `rmed2fh` first plays every pair alpha ln ln T times, where T is the
 opponents permanently.
 
 If several opponents are equally good, the opponent with the lowest number is chosen, as in the authors' program
-(jkomiyama/duelingbanditlib). The authors' program also sets the estimated regret of a duel to at least 0.01. Here it
-may be smaller, and even negative, as in the paper.
+(jkomiyama/duelingbanditlib). The authors' program also sets the estimated regret of a duel to at least 0.01. Here the
+estimate may be smaller, and even negative, as in the paper.
 
 Komiyama, Honda, Kashima, Nakagawa. Regret Lower Bound and Optimal Algorithm in Dueling Bandit Problem. COLT 2015,
 Algorithms 1 and 2.
@@ -90,7 +90,6 @@ def fixed_select(state: FixedState, params: Params, t: int, rng: Generator) -> t
 
 @kernel
 def fix_rivals(state: State, rng: Generator) -> None:
-    """Fix the opponent of each arm."""
     state.now[0].unset = 0
     winner = likely_winner(state.evidence, rng)
     for k in range(state.rival.shape[0]):

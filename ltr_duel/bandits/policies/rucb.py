@@ -7,9 +7,8 @@ The option ``hypothesis`` changes how the champion is chosen among several candi
 candidate is then called the hypothesised best arm. It is the champion with probability 1/2, and otherwise another
 candidate is the champion.
 
-The policy recommends the arm that beats the most rivals. A rival that the arm has not met does not count as beaten. In
-the paper, such a rival counts as beaten. An arm's bound against itself is 1/2, as in the paper. In Wolfenfeld's survey
-this bound is 0, but regret is then linear.
+The policy recommends the arm that beats the most rivals. Unlike in the paper, a rival that the arm has not met does not
+count as beaten. An arm's bound against itself is 1/2, as in the paper.
 
 The bound of arm j against arm c is u_jc = rate[c, j] + sqrt(alpha ln t) width[c, j]. The largest crossing of an arm
 (see `statistics`) decides whether the arm is a candidate.
@@ -123,10 +122,7 @@ def set_crossing(crossings: FloatMatrix, crossing: FloatVector, i: int, j: int, 
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
-    """Return the last step in which the only candidate is certain to play against itself, or t with several candidates.
-
-    This ends when the bound of a rival against the candidate reaches 1/2.
-    """
+    """Return the last step in which the only candidate is certain to play against itself, or t if there are several."""
     bonus = params.alpha * log(t)
     candidates = vector.count_up_to(state.crossing, bonus)
     if candidates != 1:

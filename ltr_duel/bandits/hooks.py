@@ -55,7 +55,11 @@ def select_slate(state: Any, params: Any, t: int, slate: IntVector, rng: Generat
 
 @dispatched
 def update_slate(state: Any, params: Any, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator) -> None:
-    """Learn the outcomes. For positions a < b, ``won[a, b]`` is +1 if ``slate[a]`` beat ``slate[b]``, else -1."""
+    """Learn the outcome of each pair of positions a < b in the slate.
+
+    ``won[a, b]`` is +1 if ``slate[a]`` won, and -1 if ``slate[b]`` won. If the policy has ``counts_ties``, it is 0 for
+    a tie.
+    """
     raise TypeError("this state belongs to no registered policy")
 
 

@@ -37,7 +37,10 @@ def duel(oracle: Any, first: int, second: int, streams: Streams) -> int:
 
 @dispatched
 def multiduel(oracle: Any, slate: IntVector, size: int, won: SignMatrix, streams: Streams) -> None:
-    """Compare the arms of ``slate[:size]``. For positions a < b, ``won[a, b]`` is +1 if ``slate[a]`` won, else -1."""
+    """Compare the arms of ``slate[:size]``, and write the outcome of positions a < b into ``won[a, b]``.
+
+    The outcome is +1 if ``slate[a]`` won, and -1 if ``slate[b]`` won. An oracle that leaves ties writes 0 for a tie.
+    """
     raise TypeError("not a registered oracle")
 
 

@@ -65,7 +65,7 @@ class Policy(components.Component):
         Whether the algorithm requires the horizon, the number of steps. A run is then valid only for its own horizon.
     counts_ties : bool
         Whether a policy for sets counts a tie (``won[a, b]`` is 0) as half a win for both arms. For other policies, a
-        coin breaks ties.
+        coin must break ties.
     deterministic : bool
         Whether the choices depend only on the outcomes, and not on random numbers of the policy.
     any_order : bool

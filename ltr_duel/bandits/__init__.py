@@ -1,7 +1,7 @@
 """Policies: algorithms that choose which arms to compare next. An arm is usually a ranker.
 
-Each algorithm, or family of algorithms, is one file in `policies` and follows its paper. A policy receives only the
-numbers of arms and the outcomes of their comparisons, never queries, lists or clicks.
+The folder `policies` has a module for each algorithm or family of algorithms. A policy receives only the numbers of
+arms and the outcomes of their comparisons. It never receives queries, lists or clicks.
 """
 
 import lazy_loader

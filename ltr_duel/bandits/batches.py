@@ -1,8 +1,8 @@
 """Groups of arms, called batches, in which MergeRUCB and MergeDTS search for the best arm.
 
 With many arms, comparing all pairs takes too long. Both policies divide the arms into small batches, and only arms of
-the same batch meet. An arm is removed if another arm of its batch confidently beats it. When few enough arms remain, a
-stage ends, and small batches are merged with large batches.
+the same batch meet. An arm is removed if another arm of its batch confidently beats it. When few enough arms remain,
+small batches are merged with large batches, and a new stage begins.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Now:
 
 
 class Batches(NamedTuple):
-    """The remaining arms in their batches; batch m consists of ``arms[ends[m]:ends[m + 1]]``."""
+    """The remaining arms in their batches. Batch m consists of ``arms[ends[m]:ends[m + 1]]``."""
 
     arms: IntVector  # (K,)
     ends: IntVector  # (K + 1,)
@@ -45,9 +45,9 @@ def new_batches(n_arms: int, size: int) -> Batches:
 
 
 def largest_batch(n_arms: int, size: int) -> int:
-    """Return the largest number of arms that a batch can reach, if batches start with ``size`` arms.
+    """Return the largest number of arms that a batch can reach if batches start with ``size`` arms.
 
-    Merging makes batches of up to 1.5 ``size`` arms. In MergeDTS, the last arm of each other batch may join later.
+    Merging makes batches of up to 1.5 ``size`` arms. In MergeDTS, the last arm of any other batch may join later.
     """
     return min(n_arms, 3 * size // 2 + -(-n_arms // size))
 
@@ -78,7 +78,7 @@ def batch_of_step(batches: Batches, t: int) -> int:
 
 @kernel
 def drop_beaten(batches: Batches, crossings: FloatMatrix, m: int, bonus: float) -> None:
-    """Remove each arm of batch m that a remaining arm of the batch confidently beats (see `statistics`)."""
+    """Remove each arm of batch m that another arm of the batch confidently beats (see `statistics`)."""
     position = batches.ends[m]
     while position < batches.ends[m + 1]:
         row, beaten = crossings[batches.arms[position]], False
@@ -112,7 +112,7 @@ def merge_when_due(batches: Batches, size: int, t: int, rng: Generator) -> None:
 
 @kernel
 def merge(batches: Batches, size: int, rng: Generator) -> None:
-    """Merge small batches with large batches; a merged batch has at most 1.5 ``size`` arms."""
+    """Merge small batches with large batches. A merged batch has at most 1.5 ``size`` arms."""
     now = batches.now[0]
     sort_by_size(batches, rng)
     low, high, made, filled = 0, now.count - 1, 0, 0
@@ -134,7 +134,7 @@ def merge(batches: Batches, size: int, rng: Generator) -> None:
 
 @kernel
 def sort_by_size(batches: Batches, rng: Generator) -> None:
-    """Sort the batches by size in `order`; batches of equal size are in random order."""
+    """Sort the batches by size in ``order``. Batches of equal size are in random order."""
     order = batches.order[: batches.now[0].count]
     for m in range(order.shape[0]):
         order[m] = m
@@ -149,7 +149,7 @@ def sort_by_size(batches: Batches, rng: Generator) -> None:
 
 @kernel
 def copy_batch(batches: Batches, m: int, filled: int) -> int:
-    """Append batch m to `merged`; return the new number of arms in `merged`."""
+    """Append batch m to ``merged``. Return the new number of arms in ``merged``."""
     for arm in batches.arms[batches.ends[m] : batches.ends[m + 1]]:
         batches.merged[filled] = arm
         filled += 1
@@ -158,7 +158,7 @@ def copy_batch(batches: Batches, m: int, filled: int) -> int:
 
 @kernel
 def most_victorious_left(wins: IntMatrix, batches: Batches) -> int:
-    """Return the remaining arm that won more than half of its duels against the largest number of rivals."""
+    """Return the remaining arm that beats the most arms."""
     best, most = 0, -1
     for i in batches.arms[: arms_left(batches)]:
         beaten = victories(wins, i)

@@ -1,9 +1,9 @@
-"""Ordinary bandit algorithms (*base bandits*), from which sparring, the doublers and MultiSBM are built.
+"""Ordinary bandit algorithms, called *base bandits*. Sparring, the doublers and MultiSBM are built from them.
 
-An ordinary bandit plays one arm in each step and receives the reward of this arm, a number. Ailon, Karnin and Joachims
-use such bandits ("singleton bandit machines") to choose the arms of a duel. `choose` returns the arm to play, and
-`record_reward` tells the bandit its reward. There are three kinds: UCB1, Thompson sampling and Exp3. All base bandits
-of a policy share their matrices: row b belongs to bandit b.
+In each step, an ordinary bandit plays one arm, and receives a number, the reward of this arm. Ailon, Karnin and
+Joachims use such bandits to choose the arms of a duel. `choose` returns the arm to play, and `record_reward` tells the
+bandit its reward. The bandits are UCB1, Thompson sampling or Exp3. All base bandits of a policy are stored in the same
+matrices, in which row b belongs to bandit b.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ def record_reward(bandits: Any, bandit: int, arm: int, reward: float) -> None:
 
 @dispatched_call
 def most_played(bandits: Any, bandit: int) -> int:
-    """Return the arm that a bandit played most; ties are broken by the lowest number."""
+    """Return the arm that a bandit played most often."""
     return vector.first_most(bandits.plays[bandit])
 
 
 class UcbBandits(NamedTuple):
-    """UCB1 bandits over K arms; row b belongs to bandit b."""
+    """UCB1 bandits over K arms."""
 
     mean: FloatMatrix  # (B, K) mean reward
     width: FloatMatrix  # (B, K) 1 / sqrt(plays)
@@ -82,7 +82,7 @@ def ucb_reset(bandits: UcbBandits) -> None:
 
 
 def _ucb_choose(bandits: UcbBandits, bandit: int, t: int, rng: Generator) -> int:
-    """Play each arm once, then maximise ``mean + sqrt(alpha ln N / n)``, for n plays of the arm and N in all."""
+    """Play each arm once, then the arm with the largest ``mean + sqrt(alpha ln(plays of all arms) / plays)``."""
     scale = sqrt(bandits.alpha[0] * log(max(bandits.total[bandit], 1)))
     return vector.random_highest(bandits.mean[bandit], bandits.width[bandit], scale, rng)
 
@@ -97,7 +97,7 @@ def _ucb_reward(bandits: UcbBandits, bandit: int, arm: int, reward: float) -> No
 
 
 class ThompsonBandits(NamedTuple):
-    """Thompson bandits over K arms; row b belongs to bandit b."""
+    """Thompson bandits over K arms."""
 
     good: IntMatrix  # (B, K) number of rewards of 1
     bad: IntMatrix  # (B, K) number of rewards of 0
@@ -113,7 +113,7 @@ def thompson_bandits(bandits: int, n_arms: int) -> ThompsonBandits:
 
 @inlined
 def thompson_choose(bandits: ThompsonBandits, bandit: int, t: int, rng: Generator) -> int:
-    """Draw theta_i ~ Beta(good_i + 1, bad_i + 1) for each arm i, and return the arm with the largest theta_i."""
+    """Draw a sample from the posterior of each arm, and return the arm with the largest sample."""
     levels = bandits.levels
     known = thompson.Posteriors(bandits.good[bandit], bandits.bad[bandit], bandits.log_mass[bandit], 0)
     field = thompson.Field(levels.every, levels.bits[bandit], -1, levels.zeros, 0.0)
@@ -123,7 +123,7 @@ def thompson_choose(bandits: ThompsonBandits, bandit: int, t: int, rng: Generato
 
 @kernel
 def thompson_reward(bandits: ThompsonBandits, bandit: int, arm: int, reward: float) -> None:
-    """Count a reward, 0 or 1, of an arm of a bandit."""
+    """Count a reward of an arm. The reward is 0 or 1."""
     counts = bandits.good if reward else bandits.bad
     counts[bandit, arm] += 1
     good, bad = bandits.good[bandit, arm], bandits.bad[bandit, arm]
@@ -133,7 +133,7 @@ def thompson_reward(bandits: ThompsonBandits, bandit: int, arm: int, reward: flo
 
 @kernel
 def thompson_rewards(bandits: ThompsonBandits, bandit: int, arm: int, ones: int, zeros: int) -> None:
-    """Count ``ones`` rewards of 1 and ``zeros`` rewards of 0 of an arm, faster than one by one."""
+    """Count several rewards of an arm at once: ``ones`` rewards of 1, and ``zeros`` rewards of 0."""
     if ones + zeros == 0:
         return
     good, bad = bandits.good[bandit, arm], bandits.bad[bandit, arm]
@@ -152,7 +152,7 @@ def _thompson_most(bandits: ThompsonBandits, bandit: int) -> int:
 
 
 class Exp3Bandits(NamedTuple):
-    """Exp3 bandits over K arms, for rewards 0 and 1; row b belongs to bandit b."""
+    """Exp3 bandits over K arms, for rewards 0 and 1."""
 
     log_weight: FloatMatrix  # (B, K) ln w_i
     share: FloatMatrix  # (B, K) probability of each arm in the last step
@@ -162,14 +162,14 @@ class Exp3Bandits(NamedTuple):
 
 
 def exp3_bandits(bandits: int, n_arms: int, settle: int) -> Exp3Bandits:
-    """Return Exp3 bandits that have not played yet. All their weights are 1."""
+    """Return Exp3 bandits that have not played yet."""
     log_weight, share = np.zeros((2, bandits, n_arms))
     return Exp3Bandits(log_weight, share, np.zeros((bandits, n_arms), np.int64), np.zeros(1), np.array([settle]))
 
 
 @outlined
 def exp3_choose(bandits: Exp3Bandits, bandit: int, t: int, rng: Generator) -> int:
-    """Draw arm i with the probability ``(1 - mixing) w_i / sum w + mixing / K``, which is stored in ``share``."""
+    """Draw an arm. Arm i, with the weight w_i, has the probability ``(1 - mixing) w_i / sum w + mixing / K``."""
     log_weight, share, n_arms = bandits.log_weight[bandit], bandits.share[bandit], bandits.share.shape[1]
     mixing = min(1.0, sqrt(n_arms * log(n_arms) / max(t, bandits.settle[0])))
     top, total = log_weight[0], 0.0
@@ -185,7 +185,7 @@ def exp3_choose(bandits: Exp3Bandits, bandit: int, t: int, rng: Generator) -> in
 
 
 def _exp3_reward(bandits: Exp3Bandits, bandit: int, arm: int, reward: float) -> None:
-    """Multiply the weight of an arm by exp(mixing r / (K p)); r is its reward, p the probability of its draw."""
+    """Multiply the weight of an arm by exp(mixing reward / (K p)). The arm was drawn with the probability p."""
     bandits.plays[bandit, arm] += 1
     if reward:
         bandits.log_weight[bandit, arm] += bandits.mixing[0] / (bandits.share.shape[1] * bandits.share[bandit, arm])
@@ -193,7 +193,7 @@ def _exp3_reward(bandits: Exp3Bandits, bandit: int, arm: int, reward: float) -> 
 
 @kernel
 def draw(share: FloatVector, rng: Generator) -> int:
-    """Draw an arm; arm k has the probability ``share[k]``."""
+    """Draw an arm. Arm k has the probability ``share[k]``."""
     left = uniform(rng)
     for k in range(share.shape[0] - 1):
         left -= share[k]

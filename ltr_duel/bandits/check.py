@@ -1,7 +1,7 @@
-"""Check that a policy keeps the rules for policies: for example, that it only chooses arms that exist.
+"""Check that a policy keeps the rules for policies, for example that it only chooses arms that exist.
 
-`check_policy` simulates short runs on small matrices. Call it for your own policy; the tests of this package call it
-for every policy. A policy that passes keeps the rules, but its regret may still be high.
+`check_policy` simulates short runs on small matrices. Call it for your own policy. A policy that passes all checks
+keeps the rules, but its regret may still be high.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ def check_policy(policy: Policy | str) -> None:
     Parameters
     ----------
     policy : Policy or str
-        A policy, or the name of a registered policy, if you like with parameters (``"rucb:alpha=0.51"``).
+        A policy, or the name of a registered policy. The name may have parameters, as in ``"rucb:alpha=0.51"``.
 
     Raises
     ------
     PolicyError
-        If a check fails; the message describes the first failure in one sentence.
+        If a check fails. The message describes the first failure in one sentence.
     InputError
         If the policy does not exist, or a parameter is invalid.
 
@@ -57,8 +57,7 @@ def check_policy(policy: Policy | str) -> None:
 def check_compiled(policy: Policy | str) -> None:
     """Check that a policy's arms exist, and that its compiled functions do the same as their Python source.
 
-    Choices and final states are compared, because an error in the state may not have changed a choice yet. Compiling
-    the policy takes one to two seconds. Raises `PolicyError` for the first fault.
+    Compiling the policy takes one to two seconds. Raises `PolicyError` for the first fault.
     """
     _check(policy, _indexes, _repeatable)
 
@@ -80,7 +79,7 @@ def _check(policy: Policy | str, *checks: Callable[[Given], None]) -> None:
 
 
 def _shape(given: Given) -> None:
-    """The state consists of arrays of numbers without NaN, and the policy states its assumptions and its source."""
+    """The state consists of arrays of numbers, and the policy names its assumptions and its source."""
     label, policy, params = given
     plain = not issubclass(policy.state, tuple)
     stated = policy.assumes and (policy.cite or policy.where)
@@ -96,7 +95,7 @@ def _shape(given: Given) -> None:
 
 
 def _indexes(given: Given) -> None:
-    """All arms and indexes exist. The run is plain Python, because compiled code does not check indexes."""
+    """All arms and array indexes exist. The run is plain Python, because compiled code does not check indexes."""
     try:
         path = play(given, easy_matrix(5), 60, plain=True).path
     except IndexError as error:
@@ -106,7 +105,7 @@ def _indexes(given: Given) -> None:
 
 
 def _repeatable(given: Given) -> None:
-    """The same seed gives the same choices, compiled and as plain Python, and global generators are not used."""
+    """The same seed gives the same choices, compiled and as plain Python. Global random generators are not used."""
     label, policy, _ = given
     p, steps, before = easy_matrix(4), 150, _global_states()
     first, again, plain = (play(given, p, steps, seed=5, plain=plain) for plain in (False, False, True))
@@ -130,7 +129,7 @@ def _global_states() -> tuple[Any, bytes]:
 
 
 def _jumps(given: Given) -> None:
-    """Skipping the steps that `idle_until` calls idle changes neither the choices nor the state."""
+    """If the loop skips steps (see `idle_until`), the choices and the final state stay the same."""
     for steps in (1, 7, 600):
         slow, fast = (play(given, easy_matrix(5), steps, jump=jump) for jump in (False, True))
         where = _first_difference(slow, fast)
@@ -139,13 +138,13 @@ def _jumps(given: Given) -> None:
 
 
 def _hard_matrices(given: Given) -> None:
-    """The policy runs with one arm, two arms, a cycle, only even pairs, and only certain outcomes."""
+    """The policy runs on difficult matrices: few arms, a cycle, arms of equal strength, and certain outcomes."""
     for p in (easy_matrix(1), easy_matrix(2), _CYCLE, np.full((6, 6), 0.5), _CERTAIN):
         play(given, p, 2000)
 
 
 def _counts(given: Given) -> None:
-    """A checkpoint after every step does not change the choices, and the recorder counts the choices correctly."""
+    """Calls of `recommend` do not change the choices, and the recorder counts the choices correctly."""
     label, policy, params = given
     p, steps = easy_matrix(4), 100
     counts, coins = new_recorder(4, np.arange(1, steps + 1)), stream(7, "coins")
@@ -156,7 +155,7 @@ def _counts(given: Given) -> None:
 
 
 def _winner(given: Given) -> None:
-    """In at least seven of nine runs, the policy recommends the winner, whose number differs from run to run."""
+    """In at least seven of nine runs, the policy recommends the winner of an easy matrix."""
     label, policy, params = given
     successes = 0
     for seed in range(9):
@@ -169,7 +168,7 @@ def _winner(given: Given) -> None:
 
 
 def _relabelling(given: Given) -> None:
-    """No arm is preferred for its number: with other numbers, the arms have the same distribution of pulls."""
+    """Arms are not preferred for their numbers: with other numbers, they are chosen as often as before."""
     label, policy, _ = given
     if policy.deterministic:
         return  # a deterministic policy can break ties only by the arms' numbers
@@ -187,9 +186,9 @@ def _relabelling(given: Given) -> None:
 
 
 def easy_matrix(n_arms: int) -> FloatMatrix:
-    """Return a matrix that meets every policy's assumptions; arm 0 is the best, the last arm the worst.
+    """Return a matrix that meets every policy's assumptions. Arm 0 is the best arm, and the last arm is the worst.
 
-    Utilities decrease evenly from 1 to 0, and the link is linear: ``p = (1 + u - v) / 2`` for utilities u and v.
+    Utilities fall evenly from 1 to 0. An arm of utility u beats an arm of utility v with probability (1 + u - v) / 2.
     """
     utility = np.linspace(1.0, 0.0, n_arms)
     return 0.5 * (1.0 + utility[:, None] - utility)
@@ -206,14 +205,13 @@ def play(
 
 
 def _pulls(policy: Policy, run: Run) -> FloatVector:
-    """Return the number of times that each arm was chosen."""
     if policy.feedback == "slate":
         return np.asarray(run.path.sum(axis=0), float)
     return np.bincount(run.path.ravel(), minlength=run.n_arms).astype(float)
 
 
 def _first_difference(run: Run, other: Run) -> int | None:
-    """Return the first step in which two runs chose different arms, or None."""
+    """Return the first step in which two runs chose different arms, or None if there is no such step."""
     rows = np.flatnonzero((run.path != other.path).any(axis=1))
     return int(rows[0]) + 1 if rows.size else None
 

@@ -1,4 +1,4 @@
-"""Choose how the loop of a policy runs: compiled and stored on disk, compiled but not stored, or as plain Python."""
+"""Choose how the loop of a policy runs: as compiled code or as plain Python."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ from ltr_duel.core import (
 def loop_for(
     policy: Policy, loop: Callable[..., Any], oracle: Any = None, *, compiled: bool = True, plain: bool = False
 ) -> Callable[..., Any]:
-    """Return the form of a loop in which ``policy`` runs: compiled code or plain Python.
+    """Return a loop for a policy, as compiled code or as plain Python.
 
-    Compiled loops are stored on disk, and compiled again if this package is edited. Edits of other packages would not
-    be noticed, so the loop of a policy from another package is not stored but compiled in each process. With
-    ``compiled=False``, or if numba cannot compile the policy, the loop is plain Python. With ``plain``, all helpers are
-    plain Python too, so that a wrong index raises an error.
+    Compiled loops are stored on disk, and are compiled again if this package is edited. The loop of a policy from
+    another package is compiled in each process, because edits of that package would not be noticed. If ``compiled`` is
+    False, or if numba cannot compile the policy, the loop is plain Python. If ``plain`` is True, all helpers are plain
+    Python too, so that a wrong index raises an error.
     """
     if plain:
         return _plain_loop(policy, loop)
@@ -52,7 +52,7 @@ def loop_for(
 
 
 def _modules_of(value: Any) -> set[str]:
-    """Return the modules that define the NamedTuple classes in a value, at any depth."""
+    """Return the modules that define the NamedTuple classes in a value, which may be nested."""
     if not isinstance(value, tuple):
         return set()
     return {type(value).__module__}.union(*map(_modules_of, value)) - {"builtins"}
@@ -60,7 +60,7 @@ def _modules_of(value: Any) -> set[str]:
 
 @functools.cache
 def _compiled(owner: Policy | type, modules: tuple[str, ...], function: Callable[..., Any]) -> Any:
-    """Return the kernel of a policy's loop, or of `answer_pair` or `answer_slate` for a class of oracles."""
+    """Return the compiled function (kernel) for the loop of a policy, or for the comparisons of an oracle."""
     if isinstance(owner, Policy):
         return jit.kernel_for(function, *modules, parts=owner.parts)
     hook: Any = multiduel if function is interpreted(answer_slate) else duel
@@ -68,7 +68,7 @@ def _compiled(owner: Policy | type, modules: tuple[str, ...], function: Callable
 
 
 class Compilation(NamedTuple):
-    """Code to compile: the loop of a policy, or `answer_pair` or `answer_slate` for a class of oracles."""
+    """Code to compile: the loop of a policy, or the comparisons of a class of oracles."""
 
     owner: Policy | type
     kernel: Any
@@ -90,7 +90,7 @@ class Compilation(NamedTuple):
 
 
 def by_addresses(oracle: Any, streams: Streams, *, sets: bool) -> tuple[Any, IntVector, Compilation]:
-    """Return an oracle that calls its comparisons by address, an array for the address, and the code to compile."""
+    """Return an oracle that a loop calls by its address, the array for this address, and the code to compile."""
     if not hasattr(oracle, "separate"):
         inner, address, code = by_addresses(oracle.oracle, streams, sets=sets)
         return oracle._replace(oracle=inner), address, code
@@ -106,8 +106,8 @@ def by_addresses(oracle: Any, streams: Streams, *, sets: bool) -> tuple[Any, Int
 def compile_ahead(calls: Iterable[Compilation], jobs: int) -> None:
     """Compile code in up to ``jobs`` processes, which store it on disk for this process.
 
-    Threads would not help, because numba compiles one function at a time in a process. Code that exists, or that cannot
-    be stored, is left out. If a process fails, the caller compiles the code when it needs it.
+    Processes are used because numba compiles one function at a time in each process. Code that exists, or that cannot
+    be stored, is skipped. If a process fails, the code is compiled when it is needed.
     """
     work = list({text: None for call in calls if isinstance(call.kernel, jit.Kernel) and (text := call.text)})
     jobs = min(jobs, len(work))
@@ -142,7 +142,7 @@ def plain_text(
     instead: dict[str, Any] | None = None,
     known: dict[Callable[..., Any], Callable[..., Any]] | None = None,
 ) -> Callable[..., Any]:
-    """Return a copy of a function with all compiled helpers as plain Python; ``known`` has the copies made so far."""
+    """Return a copy of a function with all compiled helpers as plain Python. ``known`` has the copies made so far."""
     known, text = {} if known is None else known, cast(FunctionType, interpreted(function))
     if text in known:
         return known[text]
@@ -161,7 +161,7 @@ def plain_text(
 
 
 def run_loop(policy: Policy, loop: Callable[..., int], args: tuple[Any, ...]) -> int:
-    """Run a loop, and compile it first if its arguments have new types; return its result.
+    """Run a loop, and return its result. A loop whose arguments have new types is compiled first.
 
     Raises `PolicyError` if a function of the policy cannot be compiled, or returns a value that the loop cannot use.
     """
@@ -179,7 +179,7 @@ def run_loop(policy: Policy, loop: Callable[..., int], args: tuple[Any, ...]) ->
 
 
 def own_frames(policy: Policy, error: BaseException) -> list[traceback.FrameSummary]:
-    """Return the frames of a traceback that are in the files of a policy's functions, the innermost last."""
+    """Return the frames of a traceback that are in the files of a policy's functions. The innermost comes last."""
     functions = interpreted(policy.init), *policy.parts.values(), *getattr(policy.state, "methods", ())
     files = {function.__code__.co_filename for function in functions}
     return [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]

@@ -1,18 +1,19 @@
-"""The loop for outcomes that arrive late: in batches, after a delay, or both.
+"""The simulation loop for outcomes that arrive late: in batches, after a delay, or both.
 
-With batches of 10 steps and a delay of 5, the outcomes of steps 1 to 10 arrive after step 15, and are known in step 16.
-With batches of 1 and no delay, all earlier outcomes are known, and the run equals a run of `ltr_duel.bandits.loop`.
+For example, with batches of 10 steps and a delay of 5 steps, the outcomes of steps 1 to 10 arrive after step 15. The
+policy can use them in step 16.
 
-A policy with ``any_order`` (see `ltr_duel.bandits.policy.Policy`) counts outcomes in the order in which they arrive.
-The loop calls its ``select`` in each step, and its ``update`` for each outcome that arrives.
+Some policies can choose arms although earlier outcomes are missing. Their property ``any_order`` is True (see
+`ltr_duel.bandits.policy.Policy`). The loop lets such a policy choose in each step, and updates it with each outcome
+that arrives.
 
-Every other policy must compare pairs, and learns *in turn*, from one outcome at a time. It chooses a pair, its pending
-choice, and waits for an outcome of this pair. Meanwhile a shadow chooses the arms of each step. The shadow is a copy of
-the policy's state before the pending choice, so it draws choices with the same distribution as the policy. Outcomes
-that arrive are queued until the policy chooses their pair. The updates therefore have the same distribution as with
-immediate outcomes.
+Every other policy learns *in turn*: it must know the outcome of its last choice before it can choose again. Until then,
+this choice is *pending*. While a choice is pending, a copy of the policy's state, the *shadow*, chooses the arms of
+each step. The shadow starts from the state before the pending choice, and draws other random numbers. Outcomes that
+arrive are stored in a queue. The policy uses an outcome when it chooses the pair of this outcome. Its choices therefore
+have the same distribution as without a delay.
 
-This is algorithm QPM-D of Joulani, György, Szepesvári. Online Learning under Delayed Feedback. ICML 2013.
+The method is algorithm QPM-D of Joulani, György, Szepesvári. Online Learning under Delayed Feedback. ICML 2013.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ BATCH_NUMBERS = 1  # version of the results of batches, see `ltr_duel.core.diges
 
 
 class Lateness(NamedTuple):
-    """Outcomes arrive in batches of ``batch`` steps, ``delay`` steps after the last step of the batch."""
+    """When outcomes arrive: in batches of ``batch`` steps, and ``delay`` steps after the last step of a batch."""
 
     batch: int  # 1 or more
     delay: int  # steps, 0 or more
@@ -42,25 +43,25 @@ class Lateness(NamedTuple):
 
 
 class Now:
-    """Counts of outcomes, and the pending choice of a policy that learns in turn."""
+    """The progress of a run."""
 
     arrived: int  # number of steps whose outcomes have arrived
     last_duel: int  # the last step in which different arms were compared
     clock: int  # the step number that the policy receives; if it learns in turn, its number of updates plus 1
-    pending: int  # number of arms of the pending choice, 0 without a pending choice
+    pending: int  # number of arms of the pending choice, 0 if no choice is pending
     fresh: int  # 1 if the pending choice has not been compared yet
     queued: int  # number of arrived outcomes that the policy has not used yet
 
 
 class Late(NamedTuple):
-    """The steps whose outcomes have not arrived, in a ring of rows, and the outcomes that are queued."""
+    """The outcomes that have not arrived yet, and the outcomes in the queue."""
 
     batch: int
     delay: int
     pairs: bool  # whether the policy compares pairs
     any_order: bool
     now: Registers[Now]
-    slates: IntMatrix  # (steps, width) the arms of each step; width is 2 for pairs, K for sets
+    slates: IntMatrix  # (steps, width) row (t - 1) % steps: the arms of step t; width is 2 for pairs, K for sets
     sizes: IntVector  # (steps,) the number of arms of each step
     won: NDArray[np.int8]  # (steps + 1, width, width) the outcomes; the last row is scratch
     queue: IntMatrix  # (2 K, K) the number of queued outcomes of each pair: K rows of losses, then K rows of wins
@@ -71,7 +72,7 @@ class Late(NamedTuple):
 def new_late(
     policy: Policy, state: Any, n_arms: int, lateness: Lateness, rng: Generator
 ) -> tuple[Any, tuple[Late, Copies]]:
-    """Return the state, an empty ring, and the memory for learning in turn; raise `InputError` if memory is short."""
+    """Return the policy's state, and the memory that `run_late` needs."""
     batch, delay, others = lateness
     room, pairs, any_order = batch + delay, policy.feedback == "duel", policy.any_order
     if not (pairs or any_order):
@@ -90,7 +91,7 @@ def new_late(
 def run_late(
     state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, span: Span, late: Late, copies: Copies
 ) -> int:
-    """Run a policy for the steps of ``span``; return the number of decisions."""
+    """Run a policy for the steps of ``span``. Return the number of steps that were not skipped."""
     now, room, n_arms = late.now[0], late.sizes.shape[0], recorder.place.shape[0]
     decisions, t = 0, span.start
     while t <= span.stop:
@@ -154,7 +155,7 @@ def run_late(
 
 @kernel
 def add_choice(recorder: Recorder, slate: IntVector, size: int, steps: int, pairs: bool) -> None:
-    """Count a slate or a pair. A pair is stored as a slate of two arms, an arm that meets itself as a slate of one."""
+    """Add a choice that was made in ``steps`` steps to the recorder. An arm that meets itself is a slate of one arm."""
     if pairs:
         add_pair(recorder.pulls_now, recorder.best_now, recorder.place, slate[0], slate[size - 1], steps)
         recorder.outcomes_now[0] += steps * (size - 1)
@@ -164,7 +165,7 @@ def add_choice(recorder: Recorder, slate: IntVector, size: int, steps: int, pair
 
 @inlined
 def ask(state: Any, params: Any, rng: Generator, recorder: Recorder, t: int, late: Late, copies: Copies) -> bool:
-    """Let the policy choose if no choice is pending; return whether it chose arms that do not exist."""
+    """Let the policy choose, unless a choice is pending. Return whether it chose an arm that does not exist."""
     now = late.now[0]
     if now.pending > 0:
         return False
@@ -176,7 +177,7 @@ def ask(state: Any, params: Any, rng: Generator, recorder: Recorder, t: int, lat
 
 @dispatched
 def copy_words(to: Any, words: Any) -> None:
-    """Copy a buffer, or the attributes of an object."""
+    """Copy a state: the buffer of its arrays, or the attributes of an object."""
     for k in range(words.shape[0]):
         to[k] = words[k]
 
@@ -190,7 +191,7 @@ implement(copy_words, Attributes, _copy_attributes)
 
 @kernel
 def queue_outcome(late: Late, row: int) -> None:
-    """Add the outcome in a row of the ring to the queue of its pair."""
+    """Add an outcome to the queue. ``row`` is its row in ``late.won``."""
     first, second = late.slates[row, 0], late.slates[row, late.sizes[row] - 1]
     won = first != second and late.won[row, 0, 1] > 0
     late.queue[first + late.queue.shape[1] * won, second] += 1
@@ -199,7 +200,7 @@ def queue_outcome(late: Late, row: int) -> None:
 
 @kernel
 def pop_pair(late: Late) -> int:
-    """Take one queued outcome of the pending pair at random; return its row in ``won``, or -1 if there is none."""
+    """Take a random outcome of the pending pair from the queue. Return its row in ``won``, or -1 if there is none."""
     size, n_arms, row = late.now[0].pending, late.queue.shape[1], late.sizes.shape[0]
     first, second = late.pending[0], late.pending[size - 1]
     lost, won = late.queue[first, second], late.queue[first + n_arms, second]

@@ -1,13 +1,12 @@
-"""Plans for ECW-RMED: how often each pair must meet to show, with the least regret, that an arm is a Copeland winner.
+"""Plans for ECW-RMED. A plan says how often each pair should meet to identify a Copeland winner.
 
-A plan has a number q_ij for each pair: up to step t, the pair should meet q_ij ln t times. The numbers must satisfy the
-constraints that `policies.ecw_rmed` describes. Each constraint belongs to one arm i, and can be solved alone: sort the
-arms j that beat arm i by their costs r_ij / d_ij. Here r_ij is the regret of a duel of the pair, and d_ij the evidence
-from the duel.
+A Copeland winner is an arm that beats the most arms. A plan contains a number q_ij for each pair of arms. Up to step t,
+the pair should meet q_ij ln t times. The numbers must fulfil the constraints in `policies.ecw_rmed`. The cheapest plan
+fulfils them with the least regret.
 
-Each arm that seems to be a Copeland winner has its own plan. The cheapest plan and the sorted orders are stored. A duel
-changes one cost, and thus the part of the plan for one arm. If it reverses an estimated preference, up to K costs
-change. Each step updates the plan that was the cheapest before, and computes the other plans anew.
+Each constraint belongs to one arm i, and is solved alone. The arms j that beat arm i are sorted by their cost r_ij /
+d_ij, and the first of them are chosen. Here r_ij is the regret of a duel with arm j, and d_ij is the evidence from this
+duel. The sorted arms and the cheapest plan are stored, because a duel changes only few costs.
 """
 
 from __future__ import annotations
@@ -25,15 +24,15 @@ _ROUNDING = 1e-9  # plans whose regrets differ by less than this are treated as 
 
 
 class Estimates(NamedTuple):
-    """The estimated preferences and the evidence for them."""
+    """The duels so far, and what they say about each pair."""
 
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
-    divergence: FloatMatrix  # (K, K) d(phat_ij, 1/2); phat_ij is the share of the pair's duels that arm i won
+    divergence: FloatMatrix  # (K, K) d_ij, the divergence of the pair's win rate from 1/2
     losses: IntVector  # (K,) L_i, the number of arms that seem to beat arm i
 
 
 class Superiors(NamedTuple):
-    """Row i contains the arms that seem to beat arm i, the cheapest first. A duel changes only a few rows."""
+    """The superiors of each arm: the arms that seem to beat it. Row i contains the superiors of arm i."""
 
     order: IntMatrix  # (K, K) the first size[i] entries of row i: arms by cost, then by number
     size: IntVector  # (K,)
@@ -42,14 +41,14 @@ class Superiors(NamedTuple):
 
 
 class Now:
-    """The winner and the losses on which the plan is based."""
+    """The arm that the stored plan identifies, and its losses."""
 
     planned: int  # the Copeland winner of the plan `cheapest`, -1 before the first plan
     least: int  # the smallest number of losses of any arm when the costs were computed
 
 
 class Plans(NamedTuple):
-    """The cheapest plan, and the orders from which it is computed."""
+    """The cheapest plan, and what is needed to compute it."""
 
     superiors: Superiors
     cheapest: FloatMatrix  # (K, K) i < j: q_ij
@@ -64,7 +63,7 @@ def new_estimates(n_arms: int) -> Estimates:
 
 
 def new_plans(n_arms: int) -> Plans:
-    """Allocate the arrays, before the first plan."""
+    """Return the memory for plans."""
     order, (cheapest, other) = np.zeros((n_arms, n_arms), np.int64), np.zeros((2, n_arms, n_arms))
     cost, stale = np.full((n_arms, n_arms), inf), np.ones(n_arms, np.int64)
     superiors = Superiors(order, np.zeros(n_arms, np.int64), cost, stale)
@@ -73,7 +72,7 @@ def new_plans(n_arms: int) -> Plans:
 
 @kernel
 def record(estimates: Estimates, stale: IntVector, winner: int, loser: int) -> None:
-    """Count a duel. An arm becomes stale if the arms or the costs in its row of `Superiors` change."""
+    """Count a duel. A row of `Superiors` is marked as stale if the duel changes its arms or their costs."""
     wins, losses = estimates.wins, estimates.losses
     before = wins[winner, loser] - wins[loser, winner]
     wins[winner, loser] += 1
@@ -92,7 +91,7 @@ def record(estimates: Estimates, stale: IntVector, winner: int, loser: int) -> N
 
 @kernel
 def note_losses(stale: IntVector, wins: IntMatrix, arm: int) -> None:
-    """Mark as stale the arms that ``arm`` seems to beat: their rows contain its cost, which depends on its losses."""
+    """Mark the rows that contain ``arm`` as stale. The cost of ``arm`` in these rows depends on its losses."""
     for i in range(stale.shape[0]):
         stale[i] |= int(beats(wins, arm, i))
 
@@ -105,7 +104,7 @@ def beats(wins: IntMatrix, i: int, j: int) -> bool:
 
 @kernel
 def cheapest_plan(estimates: Estimates, plans: Plans) -> int:
-    """Store the cheapest plan of all arms that seem to be Copeland winners in ``cheapest``; return its winner."""
+    """Write the plan with the least regret into ``plans.cheapest``, and return the winner that it identifies."""
     losses, superiors, now = estimates.losses, plans.superiors, plans.now[0]
     stale, least = superiors.stale, vector.fewest(losses)
     if now.least != least:
@@ -142,7 +141,7 @@ def cheapest_plan(estimates: Estimates, plans: Plans) -> int:
 
 @kernel
 def planned_regret(plan: FloatMatrix, losses: IntVector, least: int) -> float:
-    """Return the regret of a plan per unit of ln t, up to a constant factor."""
+    """Return the regret of a plan, up to a constant factor."""
     regret = 0.0
     for i in range(losses.shape[0]):
         for j in range(i + 1, losses.shape[0]):
@@ -152,7 +151,7 @@ def planned_regret(plan: FloatMatrix, losses: IntVector, least: int) -> float:
 
 @kernel
 def sort_stale(superiors: Superiors, plan: FloatMatrix, estimates: Estimates, least: int) -> None:
-    """Sort the stale rows, which are almost in order, and set the plan's entries for their pairs to 0."""
+    """Sort the stale rows by cost, and set the plan to 0 for the pairs in these rows."""
     wins, divergence, losses = estimates.wins, estimates.divergence, estimates.losses
     n_arms = losses.shape[0]
     for i in range(n_arms):
@@ -177,7 +176,7 @@ def sort_stale(superiors: Superiors, plan: FloatMatrix, estimates: Estimates, le
 
 @inlined
 def insert(order: IntVector, cost: FloatVector, size: int, j: int) -> None:
-    """Insert an arm into a row of ``size`` arms, by its cost and then its number."""
+    """Insert an arm into the first ``size`` arms of a row, which are sorted by cost. Ties are sorted by number."""
     place = size
     while place > 0:
         before = order[place - 1]
@@ -190,7 +189,7 @@ def insert(order: IntVector, cost: FloatVector, size: int, j: int) -> None:
 
 @kernel
 def make_plan(estimates: Estimates, superiors: Superiors, plan: FloatMatrix, winner: int) -> None:
-    """Fill a plan with the cheapest q_ij that identify ``winner`` as a Copeland winner."""
+    """Fill a plan with the cheapest numbers that identify ``winner`` as a Copeland winner."""
     plan[:] = 0.0
     for i in range(plan.shape[0]):
         plan_arm(superiors, estimates, plan, i, winner)
@@ -199,7 +198,7 @@ def make_plan(estimates: Estimates, superiors: Superiors, plan: FloatMatrix, win
 
 @kernel
 def plan_winner(estimates: Estimates, plan: FloatMatrix, winner: int) -> None:
-    """Plan enough evidence for each pair of the winner and an arm that the winner seems to beat."""
+    """Plan the duels of the winner with each arm that it seems to beat."""
     wins, divergence = estimates.wins, estimates.divergence
     for j in range(plan.shape[0]):
         plan[min(winner, j), max(winner, j)] = 1.0 / divergence[winner, j] if beats(wins, winner, j) else 0.0
@@ -207,9 +206,9 @@ def plan_winner(estimates: Estimates, plan: FloatMatrix, winner: int) -> None:
 
 @inlined
 def plan_arm(superiors: Superiors, estimates: Estimates, plan: FloatMatrix, i: int, winner: int) -> None:
-    """Plan evidence from duels of arm i with its cheapest superiors, except ``winner``.
+    """Plan the duels of arm i with its cheapest superiors, except ``winner``.
 
-    The constraint of arm i must hold even if any ``spare`` of these superiors are left out.
+    The evidence must suffice even without ``spare`` of these superiors, whichever they are.
     """
     divergence, spare = estimates.divergence, spare_superiors(estimates.losses, estimates.wins, i, winner)
     if i != winner and spare >= 0:
@@ -231,5 +230,5 @@ def plan_arm(superiors: Superiors, estimates: Estimates, plan: FloatMatrix, i: i
 
 @kernel
 def spare_superiors(losses: IntVector, wins: IntMatrix, i: int, winner: int) -> int:
-    """Return how many superiors of arm i its constraint can spare, not counting ``winner``; negative: no constraint."""
+    """Return how many superiors of arm i its constraint can do without. A negative number means no constraint."""
     return losses[winner] - 1 - (1 if beats(wins, winner, i) else 0)

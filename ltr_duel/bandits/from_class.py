@@ -1,4 +1,4 @@
-"""Policies that a user writes as plain Python classes. Their state, a `Held`, holds an instance of the class."""
+"""Policies that a user writes as plain Python classes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ltr_duel.bandits.policy import POLICIES, Policy, PolicyError
 
 
 class Held:
-    """The state of a policy from a class: an instance, and the generator from which it draws."""
+    """The state of a policy from a class: an instance of the class, and the generator from which it draws."""
 
     name: ClassVar[str]
     methods: ClassVar[tuple[Callable[..., Any], ...]]  # functions of the user's class
@@ -27,22 +27,23 @@ class Held:
 def policy_from_class(cls: type, *, name: str = "", **about: Any) -> Policy:
     """Register a policy that is written as a plain Python class, so that it can be chosen by its name.
 
-    The class needs four methods. All its random numbers must come from ``rng`` itself, not from another generator.
+    The class runs as plain Python, and needs four methods:
 
-    - ``__init__(self, n_arms, rng, ...)``. Further arguments are parameters of the policy, with numbers, texts or
-      booleans as defaults. An argument ``horizon`` receives the number of comparisons.
+    - ``__init__(self, n_arms, rng, ...)``. All random numbers must be drawn from ``rng``. Further arguments are
+      parameters of the policy, and need numbers, texts or booleans as defaults. An argument ``horizon`` receives the
+      number of comparisons.
     - ``ask(self)`` returns the two arms to compare, as integers from 0 to ``n_arms - 1``.
     - ``tell(self, i, j, outcome)`` is called after each ``ask``, with its two arms. The outcome is +1 if arm i won, -1
       if arm j won, and 0 if i and j are the same arm.
-    - ``best(self)`` returns the arm that seems best so far. It may draw from ``rng``, which is reset afterwards (see
-      `best_arm`).
+    - ``best(self)`` returns the arm that seems best so far. It may draw from ``rng``, for example with `best_arm`. The
+      generator is reset afterwards, so these draws do not change later choices.
 
-    The class runs as plain Python. If you define a class again in a notebook, at the prompt or in a script, it replaces
-    the earlier version.
+    If you define a class again in a notebook, at the prompt or in a script, it replaces the earlier version.
 
     Parameters
     ----------
     cls : type
+        The class.
     name : str
         The name that users type; by default the name of the class in lower case, with underscores between words.
     **about
@@ -127,7 +128,7 @@ def _update(state: Held, params: Any, t: int, first: int, second: int, outcome: 
 
 
 def _recommend(state: Held, params: Any) -> int:
-    """Return the best arm, and reset the generator, so that a recommendation does not change later choices."""
+    """Return the best arm. The generator is reset, so that a recommendation does not change later choices."""
     generator = state.rng.bit_generator
     drawn = generator.state
     arm = state.player.best()

@@ -1,10 +1,10 @@
-"""The functions that a policy defines, and that the loop calls in each step.
+"""The functions that a policy defines, and that the simulation loop calls in each step.
 
-`plain_loop` shows the order of the calls. The loop in `ltr_duel.bandits.loop` takes the same steps, but it is compiled,
-counts the pulls, and skips the steps in which ``idle_until`` guarantees that nothing changes. If a policy compares sets
-of arms, its ``select`` and ``update`` have the parameters of `select_slate` and `update_slate`. The class of the state
-determines which policy's functions are called. The functions need no decorator, because numba compiles them with the
-loop. Helpers that they call need the decorator `kernel`.
+`plain_loop` shows the order of the calls. The loop of a simulation, in `ltr_duel.bandits.loop`, is compiled by numba.
+Everything that a policy learns is stored in its *state*. Each policy has its own class for the state, and this class
+tells the loop whose functions to call. If a policy compares sets of arms, its functions ``select`` and ``update`` need
+the parameters of `select_slate` and `update_slate`. The functions need no decorator, but each helper that they call
+needs the decorator `kernel`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NEVER = np.iinfo(np.int64).max
 
 
 def plain_loop(state: Any, params: Any, oracle: Any, streams: Streams, steps: int) -> tuple[list[tuple[int, int]], int]:
-    """Run a policy of pairs; return its choices and the arm that it recommends at the end."""
+    """Run a policy that compares pairs. Return its choices, and the arm that it recommends at the end."""
     path = []
     for t in range(1, steps + 1):
         first, second = select(state, params, t, streams.policy)
@@ -33,29 +33,33 @@ def plain_loop(state: Any, params: Any, oracle: Any, streams: Streams, steps: in
 
 @dispatched
 def select(state: Any, params: Any, t: int, rng: Generator) -> tuple[int, int]:
-    """Choose the two arms to compare in step t = 1, 2, ...; they may be the same arm."""
+    """Return the two arms to compare in step t. Steps are numbered from 1. Both arms may be the same arm."""
     raise TypeError("this state belongs to no registered policy")
 
 
 @dispatched
 def update(state: Any, params: Any, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Update the state after a duel; ``outcome`` is +1 if the arm ``first`` won, and -1 if it lost.
+    """Learn the outcome of step t: +1 if the arm ``first`` won, and -1 if ``second`` won.
 
-    If both arms are the same, nothing was compared, and the outcome is 0. A policy whose paper flips a coin in this
-    case draws the coin from ``rng``.
+    If both arms are the same, nothing was compared, and the outcome is 0. Some papers flip a coin in this case. A
+    policy that follows such a paper draws the coin from ``rng``.
     """
     raise TypeError("this state belongs to no registered policy")
 
 
 @dispatched
 def select_slate(state: Any, params: Any, t: int, slate: IntVector, rng: Generator) -> int:
-    """Write the arms to compare in step t into ``slate``, which has space for all arms; return their number."""
+    """Write the arms to compare in step t into ``slate``, and return their number. ``slate`` has space for all arms."""
     raise TypeError("this state belongs to no registered policy")
 
 
 @dispatched
 def update_slate(state: Any, params: Any, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator) -> None:
-    """Update the state. For positions a < b, ``won[a, b]`` is +1 if ``slate[a]`` beat ``slate[b]``, else -1."""
+    """Learn the outcome of each pair of positions a < b in the slate.
+
+    ``won[a, b]`` is +1 if ``slate[a]`` won, and -1 if ``slate[b]`` won. If the policy has ``counts_ties``, it is 0 for
+    a tie.
+    """
     raise TypeError("this state belongs to no registered policy")
 
 
@@ -67,16 +71,16 @@ def recommend(state: Any, params: Any) -> int:
 
 @dispatched
 def idle_until(state: Any, params: Any, t: int) -> int:
-    """Return a step u. In all steps from t to u, `select` must be certain to choose the same single arm as in step t.
+    """Return the last step that the loop may skip after step t, or t if it must not skip a step.
 
-    In these steps, `select` and `update` must not draw random numbers or change the state. The loop skips the steps
-    after t up to u. By default u is t, and no step is skipped.
+    In all steps from t to the returned step, `select` must choose the same single arm. In these steps, `select` and
+    `update` must not draw random numbers or change the state. A policy without this function skips no step.
     """
     return t
 
 
 def pair_as_slate(kind: type) -> None:
-    """Let loops for sets run a policy for pairs. A pair is a slate of two arms; one arm twice is a slate of one."""
+    """Let loops for sets run a policy that compares pairs. A pair becomes a set of two arms, or of one arm."""
     implement(select_slate, kind, _select_pair)
     implement(update_slate, kind, _update_pair)
 
@@ -94,13 +98,13 @@ def _update_pair(state: Any, params: Any, t: int, slate: IntVector, size: int, w
 def wrong_pair(state: Any, due: IntVector, n_arms: int, t: int, first: int, second: int) -> bool:
     """Return whether a policy from outside this package chose an arm that does not exist.
 
-    Policies of this package are checked by its tests only, because this check can double the time of a step.
+    The policies of this package are not checked, because the check can double the time of a step.
     """
     return False
 
 
 def require_arms(kind: type) -> None:
-    """If a policy has this State class, let the loop of pairs check the arms that it chooses."""
+    """Let the loop check the arms that a policy chooses. ``kind`` is the class of the policy's state."""
     implement(wrong_pair, kind, _wrong_pair)
 
 
@@ -110,7 +114,7 @@ def _wrong_pair(state: Any, due: IntVector, n_arms: int, t: int, first: int, sec
 
 @kernel
 def is_outside(due: IntVector, n_arms: int, t: int, arm: int) -> bool:
-    """Return whether an arm does not exist; if so, store the step and the arm in ``due[1:3]`` for `complaint`."""
+    """Return whether an arm does not exist. If so, store the step and the arm in ``due`` for `complaint`."""
     if 0 <= arm < n_arms:
         return False
     due[1], due[2] = t, arm
@@ -119,7 +123,7 @@ def is_outside(due: IntVector, n_arms: int, t: int, arm: int) -> bool:
 
 @kernel
 def is_outside_in(due: IntVector, n_arms: int, t: int, slate: IntVector, size: int) -> bool:
-    """Return whether a set has a wrong size or an arm that does not exist; if so, store this in ``due[1:]``."""
+    """Return whether a set has a wrong size, or an arm that does not exist. If so, store the fault in ``due``."""
     if not 1 <= size <= n_arms:
         due[1], due[2], due[3] = t, size, 1
         return True

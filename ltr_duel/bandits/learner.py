@@ -1,8 +1,7 @@
 """A policy that your own program drives: `ask` returns the arms to compare, and `tell` takes the outcomes.
 
-A `Learner` calls the functions of a simulation, as plain Python. If you tell each outcome before the next comparison,
-the learner's choices equal those of a simulation with the same random numbers. Outcomes may also come later, as in
-`ltr_duel.bandits.delayed`.
+You can tell each outcome before you ask for the next comparison. A `Learner` then makes the same choices as a
+simulation with the same random numbers. Outcomes may also come later, as in `ltr_duel.bandits.delayed`.
 """
 
 from __future__ import annotations
@@ -28,28 +27,30 @@ _MANY = 200  # from this number of comparisons on, compiled code saves more time
 
 
 class Learner:
-    """A policy that you ask for the arms to compare next, and tell the outcomes.
+    """A policy that you ask for the arms to compare next, and that you tell the outcomes.
 
     Parameters
     ----------
     policy : str or Policy
         The policy, or its name with parameters, for example ``"rucb:alpha=0.51"``.
     n_arms : int
+        Number of arms, at most 100,000.
     horizon : int
         Total number of comparisons, for a policy that needs the horizon.
     seed : int
         Seed of the policy's random numbers.
     rng, others : numpy.random.Generator, optional
-        Generators to use instead of the seed. ``rng`` is for the policy's own choices, and ``others`` for the choices
-        that are made while the policy waits for an outcome.
+        Generators of random numbers, which replace the seed. The policy draws its own choices from ``rng``. While the
+        policy waits for an outcome, choices are drawn from ``others``.
     order : array of int, shape (n_arms,), optional
-        Your arm ``order[k]`` is the policy's arm k; by default, arms keep their numbers. Policies break some ties in
-        favour of the smaller number, most often in ``recommend``. A random order removes this advantage.
+        Other numbers for the arms: the policy's arm k is your arm ``order[k]``. By default, arms keep their numbers.
+        Policies break some ties in favour of the smaller number, most often in ``recommend``. A random order removes
+        this advantage.
 
     Raises
     ------
     InputError
-        If an argument is invalid, or ``n_arms`` is above 100,000 or too large for the memory.
+        If an argument is invalid, or if there is not enough memory.
 
     Examples
     --------
@@ -100,11 +101,12 @@ class Learner:
         Parameters
         ----------
         n : int
+            Number of comparisons, by default 1.
 
         Returns
         -------
         list of n tuples of int
-            Each has two arms, which may be equal, or the arms of a set.
+            Each tuple has the two arms of a pair, which may be equal, or the arms of a set.
 
         Raises
         ------
@@ -125,15 +127,15 @@ class Learner:
         return [names[arms] for arms in chosen]
 
     def tell(self, outcomes: Iterable[tuple[Arms, ArrayLike | bytes]]) -> None:
-        """Update the policy with outcomes, in the order of their comparisons.
+        """Tell the policy the outcomes of comparisons, the oldest comparison first.
 
         Parameters
         ----------
         outcomes : iterable of (arms, signs)
-            Arms as `ask` returned them, and signs. A pair needs one sign: +1 if the first arm won, -1 if the second
-            won. A set needs one sign for each pair of positions a < b, in the order (0, 1), (0, 2), ..., (1, 2), ...:
-            +1 if the arm at position a won. A single arm, or an arm that meets itself, needs none: ``()``. Signs may be
-            bytes.
+            For each comparison, the arms that `ask` returned, and the signs of the outcome. A pair needs one sign: +1
+            if the first arm won, and -1 if the second arm won. A set needs a sign for each pair of positions a < b, in
+            the order (0, 1), (0, 2), ..., (1, 2), ... The sign is +1 if the arm at position a won, and -1 if the arm at
+            position b won. A single arm, or an arm that meets itself, needs no sign: ``()``. Signs may also be bytes.
 
         Raises
         ------
@@ -175,7 +177,7 @@ class Learner:
         Raises
         ------
         InputError
-            If the policy's state is an object and not arrays, as for a policy from a class.
+            If the policy's state is an object, as for a policy from a class.
         """
         if not isinstance(self._state, tuple):
             raise InputError(f"policy '{self._label}' has no snapshot, because its state is an object, not arrays")
@@ -198,7 +200,7 @@ class Learner:
         Parameters
         ----------
         policy : str or Policy
-            The policy of the snapshot, with the same parameters and the same numbers version (`ltr_duel.core.digest`).
+            The policy of the snapshot, with the same parameters and the same ``version`` (see `Policy`).
         arrays : mapping of str to ndarray
             A `snapshot`.
 
@@ -224,7 +226,7 @@ class Learner:
 
     @property
     def _version(self) -> str:
-        """The name, parameters and numbers version of the policy, which determine its choices."""
+        """The name, parameters and version of the policy, which determine its choices."""
         parameters = ", ".join(f"{name}={value}" for name, value in self._params._asdict().items())
         return f"policy '{self._policy.name}' ({parameters or 'no parameters'}; version {self._policy.version})"
 
@@ -280,12 +282,12 @@ class Learner:
 
 @kernel
 def choose_slates(state: Any, params: Any, t: int, slates: IntMatrix, sizes: IntVector, rng: Generator) -> None:
-    """Choose slates for the steps t, t + 1, ..., without outcomes in between."""
+    """Write the choices of the steps t, t + 1, ... into ``slates``. The policy learns no outcomes in between."""
     for k in range(slates.shape[0]):
         sizes[k] = select_slate(state, params, t + k, slates[k], rng)
 
 
 def _as_bytes(signs: Any) -> bytes:
-    """Return +1 and -1 as bytes, and 0 for anything else."""
+    """Return +1 and -1 as bytes, and 0 for any other sign."""
     values = np.asarray(signs)
     return np.where(np.isin(values, (1, -1)), values, 0).astype(np.int8).tobytes()

@@ -1,7 +1,8 @@
 """The simulation loop: in each step a policy chooses arms, an oracle compares them, and the policy learns the outcome.
 
-Simulations, `check_policy`, tests and benchmarks run this loop through the class `Run`. The loop skips steps if the
-policy's ``idle_until`` guarantees that nothing changes. A recorder stores the results.
+An oracle is the source of outcomes, for example a matrix of probabilities. The class `Run` runs the loop for
+simulations, checks and tests, and a recorder stores the results. Steps in which nothing changes can be skipped, see
+`ltr_duel.bandits.hooks.idle_until`.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ SlateScratch: TypeAlias = tuple[IntVector, SignMatrix]  # memory for the set of 
 
 @kernel
 def run_pairs(state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, span: Span) -> int:
-    """Run a policy that compares pairs for the steps of ``span``; return the number of calls of `select`."""
+    """Run a policy that compares pairs for the steps of ``span``. Return the number of calls of `select`."""
     path, due, place = recorder.path, recorder.due, recorder.place
     pulls, best, outcomes = recorder.pulls_now, recorder.best_now, recorder.outcomes_now
     decisions, t = 0, span.start
@@ -76,7 +77,7 @@ def run_pairs(state: Any, params: Any, oracle: Any, streams: Streams, recorder: 
 def run_slates(
     state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, span: Span, scratch: SlateScratch
 ) -> int:
-    """Run a policy that compares sets for the steps of ``span``; return the number of calls of `select_slate`."""
+    """Run a policy that compares sets for the steps of ``span``. Return the number of calls of `select_slate`."""
     slate, won = scratch
     decisions, t = 0, span.start
     while t <= span.stop:
@@ -118,9 +119,9 @@ class Run:
     horizon : int
         Number of steps of the whole run, for policies that need the horizon.
     compiled : bool
-        False runs the same source as plain Python.
+        Whether the loop is compiled. If False, the same source runs as plain Python.
     plain : bool
-        True also runs the policy's helpers as plain Python, so that a wrong index raises an error.
+        Whether the policy's helpers also run as plain Python, so that a wrong index raises an error.
     late : Lateness, optional
         Outcomes in batches or with a delay, see `ltr_duel.bandits.delayed`.
 
@@ -134,7 +135,7 @@ class Run:
     state : NamedTuple
         The state of the policy.
     oracle : NamedTuple
-        The given source of outcomes; its arrays may be changed between two calls of `advance`.
+        The source of outcomes. Its arrays may be changed between two calls of `advance`.
     t, decisions : int
         Number of steps, and number of calls of ``select``.
 
@@ -185,19 +186,19 @@ class Run:
     def on_matrix(
         cls, policy: Policy, p: ArrayLike, params: Any = None, *, seed: int = 0, keep: int = 0, **options: Any
     ) -> Run:
-        """Return a run whose outcomes are sampled from a matrix, and which stores the first choices.
+        """Return a run with outcomes from a matrix of probabilities, which stores its first choices.
 
         Parameters
         ----------
         policy : Policy
         p : array of float, shape (K, K)
-            ``p[i, j]`` = Pr(arm i beats arm j).
+            ``p[i, j]`` is the probability that arm i beats arm j.
         params : NamedTuple, optional
-            Parameters of the policy; if omitted, the policy's default parameters.
+            Parameters of the policy, by default its default parameters.
         seed : int
-            Seed of the policy's stream and of the outcomes' stream.
+            Seed of all random numbers, by default 0.
         keep : int
-            Number of steps, from the first on, whose choices are stored in `path`.
+            Number of first steps whose choices are stored in `path`, by default 0.
         **options
             ``horizon``, ``plain`` and ``late``, as in `Run`.
         """
@@ -214,6 +215,7 @@ class Run:
         Parameters
         ----------
         stop : int
+            The last step to execute.
         jump : bool
             Whether to skip steps in which nothing can change.
 
@@ -236,7 +238,7 @@ class Run:
 
     @property
     def compilations(self) -> list[Compilation]:
-        """The code that `advance` calls, for `compile_ahead`."""
+        """The compiled code that `advance` needs, for `compile_ahead`."""
         if not isinstance(self._loop, jit.Kernel):
             return []
         kinds = self._loop.types_of(*self._fixed, Span(1, 1, True), *self._scratch)

@@ -1,11 +1,9 @@
-"""Oracles: what answers a duel, for example a matrix of probabilities or simulated users.
+"""Oracles: the sources of outcomes, for example a matrix of probabilities or simulated users.
 
-An oracle is a NamedTuple of arrays that implements `duel` and `multiduel`. The loop calls these functions. If the class
-is marked with `separate`, its comparisons are compiled once, and not as a part of each loop.
+An oracle is a NamedTuple of arrays that implements `duel` and `multiduel`, which the simulation loop calls.
 
-Simulations number the arms in a random order: the policy's arm k is arm ``order[k]`` of the oracle (`relabelled`).
-Policies break some ties in favour of the smaller number, most often between possible recommendations. Without the
-random order, an arm would profit from its place in the matrix.
+Simulations number the arms in a random order (see `relabelled`). Policies break some ties in favour of the smaller
+number, for example in recommendations. Without the random order, an arm could profit from its place in the matrix.
 """
 
 from __future__ import annotations
@@ -33,18 +31,21 @@ Kind = TypeVar("Kind")
 
 @dispatched
 def duel(oracle: Any, first: int, second: int, streams: Streams) -> int:
-    """Compare two different arms once; return +1 if ``first`` won, else -1. A fair coin breaks ties."""
+    """Compare two different arms once. Return +1 if ``first`` won, else -1. A fair coin breaks ties."""
     raise TypeError("not a registered oracle")
 
 
 @dispatched
 def multiduel(oracle: Any, slate: IntVector, size: int, won: SignMatrix, streams: Streams) -> None:
-    """Compare ``slate[:size]`` at once: for positions a < b, set ``won[a, b]`` to +1 if ``slate[a]`` won, else -1."""
+    """Compare the arms of ``slate[:size]``, and write the outcome of positions a < b into ``won[a, b]``.
+
+    The outcome is +1 if ``slate[a]`` won, and -1 if ``slate[b]`` won. An oracle that leaves ties writes 0 for a tie.
+    """
     raise TypeError("not a registered oracle")
 
 
 class MatrixOracle(NamedTuple):
-    """An oracle of a matrix: each comparison of a pair is an independent Bernoulli sample."""
+    """A matrix of probabilities. The outcomes of comparisons are independent of each other."""
 
     p: FloatMatrix  # (K, K) p[i, j] = Pr(arm i beats arm j)
 
@@ -99,9 +100,9 @@ implement(multiduel, Pairs, _pairs_multiduel)
 
 
 class SeparateOracle(NamedTuple):
-    """An oracle whose comparisons are compiled once for all loops, which call the code by its address.
+    """An oracle whose comparisons are compiled once for all loops. The loops call the code by its address.
 
-    For simulated users, this halves the time to compile a loop. A call takes a hundredth of a comparison's time.
+    For simulated users, this halves the time to compile a loop. A call takes a hundredth of the time of a comparison.
     """
 
     code: IntVector  # (1,) address of the compiled `answer_pair`, or of `answer_slate` for loops of sets
@@ -122,30 +123,30 @@ implement(multiduel, SeparateOracle, _separate_multiduel)
 
 @kernel
 def answer_pair(words: int, first: int, second: int, streams: Streams) -> int:
-    """Return `duel` of the oracle that is stored at the address ``words``."""
+    """Compare two arms with the oracle that is stored at the address ``words``."""
     return int(duel(value_at(words), first, second, streams))
 
 
 @kernel
 def answer_slate(words: int, slate: IntVector, size: int, won: SignMatrix, streams: Streams) -> int:
-    """Call `multiduel` of the oracle that is stored at the address ``words``."""
+    """Compare a slate with the oracle that is stored at the address ``words``."""
     multiduel(value_at(words), slate, size, won, streams)
     return 0
 
 
 def separate(kind: type[Kind]) -> type[Kind]:
-    """Mark a class of oracles whose comparisons are to be compiled once, because they take longer than a call."""
+    """Mark a class of oracles with slow comparisons. These comparisons are compiled once, apart from the loops."""
     kind.separate = True  # type: ignore[attr-defined]  # read by `is_separate`
     return kind
 
 
 def is_separate(oracle: Any) -> bool:
-    """Return whether the comparisons of an oracle, perhaps a relabelled one, are compiled once."""
+    """Return whether the comparisons of an oracle are compiled once, apart from the loops."""
     return hasattr(oracle, "separate") or (hasattr(oracle, "oracle") and is_separate(oracle.oracle))
 
 
 def random_order(n_arms: int, rng: np.random.Generator) -> IntVector:
-    """Draw an order of the arms uniformly."""
+    """Return the arms in a random order."""
     return np.argsort(rng.random(n_arms), kind="stable")
 
 

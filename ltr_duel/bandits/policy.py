@@ -1,6 +1,6 @@
-"""What a policy consists of, and the registry that finds policies by their names.
+"""The class `Policy`, which describes a policy, and the registry in which policies are found by their names.
 
-A policy is a set of functions over a state. `ltr_duel.bandits.hooks` describes when the loop calls each function.
+To add a policy, write a module with the functions that `ltr_duel.bandits.hooks` describes, and call `register` in it.
 """
 
 from __future__ import annotations
@@ -36,48 +36,48 @@ class PolicyError(InputError):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Policy(components.Component):
-    """The functions and the description of a policy. `register` makes a Policy from a module.
+    """The functions of a policy, and facts about it. `register` makes a Policy from a module.
 
     Parameters
     ----------
     name, params, limits, choices, cite, where
         As in every component (`ltr_duel.core.Component`).
     state : type
-        The class of the state: a NamedTuple of arrays, or any class of objects if ``compiled`` is False. Each policy
-        needs its own class, because the loop finds the functions of a policy by the class.
+        The class of the state, a NamedTuple of arrays. If ``compiled`` is False, any class is possible. Each policy
+        needs a class of its own, because this class tells the loop whose functions to call.
     init : callable
-        ``init(n_arms, horizon, params)`` returns the state, and is the only function that may allocate memory.
-        ``horizon`` is 0 unless the policy needs the horizon. A fourth parameter ``rng`` receives the generator for
+        ``init(n_arms, horizon, params)`` returns the state before the first step. Only this function may allocate
+        memory. ``horizon`` is 0 unless ``needs_horizon`` is True. A fourth parameter ``rng`` receives the generator of
         random numbers.
     select, update, recommend, idle_until : callable
-        See `ltr_duel.bandits.hooks`; ``idle_until`` is optional. A policy whose ``select`` takes a ``slate`` compares
-        sets of arms.
+        The functions that `ltr_duel.bandits.hooks` describes. ``idle_until`` is optional. If ``select`` has a parameter
+        ``slate``, the policy compares sets of arms.
     assumes, regret : str
-        The assumptions of the paper's guarantee, and the guarantee for the regret.
+        What the paper's guarantee assumes, and which regret it guarantees.
     made_for : str
         The kind of regret that the algorithm minimises, by default the average regret. Other kinds may grow linearly.
     identifies : str
-        For a policy that stops comparing at some step, and then plays one arm: what this arm is. Before it stops, the
+        For a policy that stops comparing at some step: a text that says which arm it plays afterwards. Until then, the
         policy compares a pair in each step, and the loop skips no step.
     cost : str
-        The cost of one step as a function of K, the number of arms.
+        The cost of one step, as a function of the number K of arms.
     needs_horizon : bool
-        Whether the algorithm requires the horizon. A run of such a policy is valid only for its own horizon.
+        Whether the algorithm requires the horizon, the number of steps. A run is then valid only for its own horizon.
     counts_ties : bool
-        Whether a slate policy counts a tied pair (``won[a, b]`` is 0) as half a win for both arms. For other policies,
-        a coin breaks ties.
+        Whether a policy for sets counts a tie (``won[a, b]`` is 0) as half a win for both arms. For other policies, a
+        coin must break ties.
     deterministic : bool
-        Whether the choices depend only on the outcomes, not on random numbers of the policy.
+        Whether the choices depend only on the outcomes, and not on random numbers of the policy.
     any_order : bool
-        Whether outcomes may arrive late and in any order. If so, `update` only counts outcomes, and uses nothing that
-        `select` stored. `select` may use what its earlier calls stored, such as the number of choices, although some
-        outcomes are still missing. See `ltr_duel.bandits.delayed`.
+        Whether outcomes may arrive late and in any order (see `ltr_duel.bandits.delayed`). If so, `update` may only
+        count outcomes, and may not use what `select` stored. `select` may use what its earlier calls stored, for
+        example the number of choices.
     adaptive : bool
-        Whether choices depend on outcomes; logs of adaptive policies require special estimates and intervals.
+        Whether choices depend on outcomes. Logs of adaptive policies require special estimates and intervals.
     compiled : bool
         Whether numba compiles the functions. If False, the loop runs as plain Python, some 500 times slower.
     for_sets : str
-        Name of the policy that is used instead of this policy if sets of arms can be compared.
+        Name of the policy to use instead if sets of arms can be compared.
     version : int
         Version of the policy's results. It is raised when the same seed and the same outcomes lead to other choices
         than before (see `ltr_duel.core.digest`).
@@ -112,12 +112,12 @@ class Policy(components.Component):
 
     @functools.cached_property
     def feedback(self) -> Literal["duel", "slate"]:
-        """Whether a step compares two arms or a set of arms, derived from the parameters of `select`."""
+        """What a step compares: two arms (``"duel"``), or a set of arms (``"slate"``)."""
         return "slate" if "slate" in inspect.signature(interpreted(self.select)).parameters else "duel"
 
     @functools.cached_property
     def parts(self) -> dict[str, Callable[..., Any]]:
-        """The functions as plain Python, keyed by the names under which loops call them."""
+        """The functions as plain Python, by the names under which loops call them."""
         ending = "_slate" if self.feedback == "slate" else ""
         functions = {f"select{ending}": self.select, f"update{ending}": self.update, "recommend": self.recommend}
         if self.idle_until is not None:
@@ -134,7 +134,7 @@ class Policy(components.Component):
         return self.init(n_arms, horizon if self.needs_horizon else 0, params, *drawn)
 
     def facts(self) -> dict[str, str]:
-        """Return the facts about the component, keyed by column heading."""
+        """Return facts for the documentation, by column heading."""
         known = super().facts()
         return {
             "compares": {"duel": "pairs", "slate": "sets"}[self.feedback],
@@ -147,7 +147,7 @@ class Policy(components.Component):
 
 
 def suited(given: components.Configured[Policy], *, to_sets: bool) -> components.Configured[Policy]:
-    """Return the policy or, with ``to_sets``, its replacement for sets (``for_sets``), under the same label."""
+    """Return the policy or, if ``to_sets`` is True, the policy that replaces it for sets. The label stays the same."""
     if not to_sets or not given.component.for_sets:
         return given
     other = POLICIES.configure(given.component.for_sets)
@@ -159,7 +159,7 @@ def require_room(
 ) -> None:
     """Raise `InputError` if there is not enough memory for ``runs`` runs at once.
 
-    The size of a state is estimated from a state for few arms; it grows at most with K^2. Objects are not checked.
+    The size of a state is estimated from a state for few arms, and grows at most with K^2. Objects are not checked.
     """
     if n_arms <= _FEW or not issubclass(policy.state, tuple):
         return
@@ -171,7 +171,7 @@ def require_room(
 
 
 def bind(policy: Policy) -> None:
-    """Register a policy's functions with the simulation loop.
+    """Connect a policy's functions with the simulation loop.
 
     Raises `PolicyError` if another policy has the same State class, or if a function has the wrong parameters.
     """
@@ -195,16 +195,17 @@ POLICIES: components.Registry[Policy] = components.Registry(
 
 
 def named_policy(label: str) -> Policy | None:
-    """Return the policy that a label names, or None if it is not registered (its plug-in may be missing)."""
+    """Return the policy that a label names, or None if there is none, for example because a plug-in is missing."""
     return POLICIES.get(label.partition(":")[0])
 
 
 def marked(label: str) -> str:
-    """Return a label, with a remark if the policy uses the horizon or minimises a regret other than average regret.
+    """Return a label, with a remark if the policy knows the horizon or minimises an unusual kind of regret.
 
     Parameters
     ----------
     label : str
+        The name of a policy, with or without parameters.
 
     Examples
     --------
@@ -222,8 +223,8 @@ def marked(label: str) -> str:
 def register(module: str, *, name: str = "", prefix: str = "", **facts: Any) -> Policy:
     """Register the policy that a module defines, so that it can be chosen by its name.
 
-    The parts are found by their names in the module: ``Params``, ``State``, ``init``, ``select``, ``update``,
-    ``recommend`` and the optional ``idle_until``.
+    The parts of the policy are found by their names in the module: ``Params``, ``State``, ``init``, ``select``,
+    ``update``, ``recommend`` and ``idle_until``. ``Params`` and ``idle_until`` are optional.
 
     Parameters
     ----------
@@ -232,11 +233,11 @@ def register(module: str, *, name: str = "", prefix: str = "", **facts: Any) -> 
     name : str
         The name that users type; by default the name of the file.
     prefix : str
-        For a module of several policies: ``"pac"`` selects ``PacState`` and ``pac_init`` if they exist, and otherwise
-        ``State`` and ``init``.
+        For a module of several policies, the beginning of the names of this policy's parts. For example, ``"pac"``
+        selects ``PacState`` and ``pac_init`` if they exist, and otherwise ``State`` and ``init``.
     **facts
-        The other parameters of `Policy`: ``assumes``, ``regret``, ``cost``, ``cite``, ``where``, ``limits`` ... You can
-        also pass parts here, for example a function of another module.
+        The other parameters of `Policy`, for example ``assumes``, ``regret`` and ``limits``. You can also pass parts
+        here, for example a function of another module.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""What a run records: the pulls of each arm at checkpoints, and the choices of the first steps, called the *path*.
+"""What a run records: how often each arm was pulled (chosen) up to each checkpoint, and the choices of the first steps.
 
-Every kind of regret can be computed from the pulls. There is one recorder for pulls and path, because a policy's loop
-is then compiled only once. Without checkpoints no pulls are stored, and a path may have the length 0.
+The choices of the first steps are called the *path*. Regret can be computed from the pulls. A run without checkpoints
+stores no pulls, and a path may have the length 0.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel
 
 
 class Span(NamedTuple):
-    """The steps that a loop takes, both ends included, and whether the loop may jump (see `idle_until`)."""
+    """The steps of a loop, from ``start`` to ``stop``. If ``jump`` is True, it may skip steps (see `idle_until`)."""
 
     start: int
     stop: int
@@ -24,9 +24,9 @@ class Span(NamedTuple):
 
 
 class Recorder(NamedTuple):
-    """The arrays that the loop fills, for C checkpoints and K arms; ``times`` and ``place`` are inputs.
+    """The arrays that the loop fills, for C checkpoints and K arms. Only ``times`` and ``place`` are inputs.
 
-    Kernels that run in each step take only the arrays that they use, because passing the whole recorder takes too long.
+    Kernels that run in each step take single arrays, because passing the whole recorder takes too long.
     """
 
     path: IntMatrix  # pairs: (steps, 2) first and second arm; slates: (steps, K) appearances of each arm in the slate
@@ -54,7 +54,7 @@ def new_recorder(
     """Make an empty recorder.
 
     times: the checkpoints, ascending.
-    place: shape (K,); by default arm 0 is the best, arm 1 the second best, and so on.
+    place: the rank of each arm, shape (K,); by default arm 0 is the best, arm 1 the second best, and so on.
     path: the shape of the stored path.
     """
     stops = np.array(times, np.int64)
@@ -70,7 +70,7 @@ def new_recorder(
 
 @kernel
 def keep_pair(path: IntMatrix, t: int, last: int, first: int, second: int) -> None:
-    """Write the choice of the steps t..last into the path, as far as the path reaches."""
+    """Write the choice of the steps t to ``last`` into the path. Steps beyond the end of the path are left out."""
     for row in range(t - 1, min(last, path.shape[0])):
         path[row, 0] = first
         path[row, 1] = second
@@ -78,7 +78,7 @@ def keep_pair(path: IntMatrix, t: int, last: int, first: int, second: int) -> No
 
 @kernel
 def keep_slate(path: IntMatrix, t: int, last: int, slate: IntVector, size: int) -> None:
-    """Write the slate of the steps t..last into the path, as far as the path reaches."""
+    """Write the slate of the steps t to ``last`` into the path, as `keep_pair` writes a pair."""
     for row in range(t - 1, min(last, path.shape[0])):
         for a in range(size):
             path[row, slate[a]] += 1
@@ -86,7 +86,7 @@ def keep_slate(path: IntMatrix, t: int, last: int, slate: IntVector, size: int) 
 
 @kernel
 def add_pair(pulls: IntVector, best: IntVector, place: IntVector, first: int, second: int, steps: int) -> None:
-    """Count ``steps`` comparisons of two arms, or of one arm with itself."""
+    """Count ``steps`` steps in which two arms were compared. Both may be the same arm."""
     pulls[first] += steps
     pulls[second] += steps
     best[first if place[first] <= place[second] else second] += steps
@@ -94,7 +94,7 @@ def add_pair(pulls: IntVector, best: IntVector, place: IntVector, first: int, se
 
 @kernel
 def add_slate(recorder: Recorder, slate: IntVector, size: int, steps: int) -> None:
-    """Count ``steps`` impressions of a slate. If the slate has several arms, ``steps`` is at most 1."""
+    """Count ``steps`` steps in which a slate was shown. If the slate has several arms, ``steps`` is 0 or 1."""
     if steps == 0:
         return
     place, best, worst = recorder.place, slate[0], slate[0]
@@ -115,7 +115,7 @@ def add_slate(recorder: Recorder, slate: IntVector, size: int, steps: int) -> No
 
 @kernel
 def pairs_of(slate: IntVector, size: int) -> int:
-    """Return the number of pairs of different arms in a slate, in which an arm may occur several times."""
+    """Return the number of pairs of different arms in a slate. The slate may contain an arm several times."""
     last, count = 1, 0
     while last < size and slate[last] > slate[last - 1]:
         last += 1
@@ -129,7 +129,7 @@ def pairs_of(slate: IntVector, size: int) -> int:
 
 @kernel
 def pass_checkpoint(recorder: Recorder, recommended: int, pairs: bool) -> None:
-    """Fill the row of the due checkpoint, and advance to the next; after the last checkpoint, `NEVER` is due."""
+    """Fill the row of a checkpoint, and advance to the next checkpoint. After the last one, `NEVER` is due."""
     row, pulls, best = recorder.row[0], recorder.pulls_now, recorder.best_now
     recorder.recommended[row] = recommended
     recorder.outcomes[row] = recorder.outcomes_now[0]

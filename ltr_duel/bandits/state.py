@@ -1,8 +1,8 @@
 """The state of a policy: what it may contain, and how it is copied.
 
-A state is a NamedTuple of arrays, of further NamedTuples, and of registers. *Registers* are single numbers that a
-policy counts or stores. They are the fields of a numpy record array of one element, so compiled code and plain Python
-read and write them in the same way. If a policy runs as plain Python, its state may be any object with attributes.
+A state is a NamedTuple of arrays, of further NamedTuples, and of registers. *Registers* are single numbers that change,
+for example counts. They are stored in a numpy record array with one element, so compiled code and plain Python use them
+in the same way. A policy that runs as plain Python may have any object with attributes as its state.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Registers(Protocol[T_co]):
-    """A record array of shape (1,); its one element has the fields of a class."""
+    """A record array of shape (1,). Its element has the fields of a class."""
 
     def __getitem__(self, index: int, /) -> T_co:
         """Return the element; assignments to its fields change the array."""
@@ -32,9 +32,9 @@ def registers(kind: type[T], **values: float) -> Registers[T]:
     Parameters
     ----------
     kind : type
-        A class whose annotations, ``int`` (64 bits) or ``float``, name the registers.
+        A class whose annotations name the registers. An annotation is ``int`` (64 bits) or ``float``.
     **values : float
-        Initial values other than zero.
+        Initial values. A register without an initial value starts with 0.
 
     Returns
     -------
@@ -43,7 +43,8 @@ def registers(kind: type[T], **values: float) -> Registers[T]:
     Raises
     ------
     ValueError
-        If a name is an attribute of numpy records, such as ``size``, or an initial value names no register.
+        If a register has the name of an attribute of numpy records, such as ``size``, or an initial value names no
+        register.
 
     Examples
     --------
@@ -66,7 +67,7 @@ def registers(kind: type[T], **values: float) -> Registers[T]:
 
 
 def arrays_in(state: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the name and the array of each field; fields of a nested NamedTuple are named ``outer.inner``."""
+    """Yield the name and the array of each field of a state. A nested field is named ``outer.inner``."""
     for name, value in zip(state._fields, state, strict=True):
         if hasattr(value, "_fields"):
             yield from arrays_in(value, f"{prefix}{name}.")
@@ -75,7 +76,7 @@ def arrays_in(state: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def in_one_piece(state: Any) -> tuple[Any, NDArray[np.uint64]]:
-    """Return a copy of a state, and the buffer that all its arrays share; copying the buffer copies the state."""
+    """Return a copy of a state, and the buffer of all its arrays. To copy the state later, copy the buffer."""
     sizes = [-(-array.nbytes // 64) * 8 for _, array in arrays_in(state)]
     memory = np.zeros(sum(sizes), np.uint64)
     pieces = iter(np.split(memory, np.cumsum(sizes)[:-1]))
@@ -91,9 +92,9 @@ def in_one_piece(state: Any) -> tuple[Any, NDArray[np.uint64]]:
 
 
 class Attributes:
-    """The attributes of a state that is an object. Assignment to ``[:]`` copies them, as it copies a buffer of arrays.
+    """The attributes of a state that is an object. To copy a state into another, assign to ``[:]``.
 
-    A copy draws from ``others`` in place of ``rng``, so its choices are independent of the choices of the state.
+    The copy then draws from the generator ``others`` instead of ``rng``.
     """
 
     def __init__(self, state: Any, rng: Generator, others: Generator) -> None:
@@ -106,7 +107,7 @@ class Attributes:
 
 
 class Copies(NamedTuple):
-    """The memory for learning in turn (see `ltr_duel.bandits.delayed`): buffers of arrays, or `Attributes`."""
+    """The memory for the shadow of a policy that waits for outcomes, see `ltr_duel.bandits.delayed`."""
 
     words: Any  # the buffer of the policy's state
     before: Any  # a copy of this buffer before the pending choice
@@ -115,7 +116,7 @@ class Copies(NamedTuple):
 
 
 def with_copies(state: Any, rng: Generator, others: Generator, *, in_turn: bool) -> tuple[Any, Copies]:
-    """Return the state and the memory of its copies, which is empty unless the policy learns in turn."""
+    """Return the state and the memory for its copies. This memory is empty unless ``in_turn`` is True."""
     if not in_turn:
         nothing = np.zeros(0, np.uint64)
         return state, Copies(nothing, nothing, state, nothing)

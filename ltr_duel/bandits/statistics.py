@@ -1,9 +1,10 @@
-"""Counts of wins, and the step at which the confidence bound of a pair crosses one half.
+"""Counts of wins, and a fast test whether the confidence bound of a pair is at least one half.
 
-Arm i has won w_ij of its n = w_ij + w_ji comparisons with arm j. The upper confidence bound of its win rate is u_ij =
-w_ij/n + sqrt(alpha ln t / n). Let D = n - 2 w_ij. If D <= 0, the bound is at least 1/2. Otherwise it is at least 1/2
-when alpha ln t >= D^2 / (4 n). The number D^2 / (4 n), or 0 if D <= 0 or n = 0, is called the *crossing* of i against
-j. It changes only when the pair meets, so policies store the crossings and need not compute K x K bounds in each step.
+If arm i won w of its n comparisons with arm j, its win rate has the upper confidence bound w/n + sqrt(alpha ln t / n).
+Many policies ask in each step whether this bound is at least 1/2. The answer is yes if the *crossing* of i against j is
+at most alpha ln t. If arm i lost more often than it won, the crossing is D^2 / (4 n), where D is the number of losses
+minus the number of wins. Otherwise the crossing is 0. Policies store the crossings, because they change only when the
+pair meets.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, inlined, kernel, 
 
 @inlined
 def best_arm(values: FloatVector, rng: Generator) -> int:
-    """Return the arm with the largest value, a random one if several are largest. For kernels and plain Python.
+    """Return the arm with the largest value. If several values are largest, one of these arms is drawn.
 
     Parameters
     ----------
@@ -61,7 +62,7 @@ def record_win(wins: IntMatrix, crossings: FloatMatrix, winner: int, loser: int)
 def record_points(points: IntMatrix, crossings: FloatMatrix, one: int, other: int, outcome: int) -> None:
     """Count a comparison that may be a tie, and update the crossings of both arms.
 
-    A win gives two points, a tie one point to each arm. With points p, n = (p_ij + p_ji) / 2 and D = (p_ji - p_ij) / 2.
+    A win gives two points, and a tie gives one point to each arm.
     """
     points[one, other] += 1 + outcome
     points[other, one] += 1 - outcome
@@ -73,7 +74,7 @@ def record_points(points: IntMatrix, crossings: FloatMatrix, one: int, other: in
 
 @kernel
 def record_bound(wins: IntMatrix, rate: FloatMatrix, width: FloatMatrix, one: int, other: int) -> None:
-    """Update the terms of ``u_jc = rate[c, j] + sqrt(alpha ln t) width[c, j]`` for both arms of a duel."""
+    """Update ``rate`` and ``width``. The bound of j against c is ``rate[c, j] + sqrt(alpha ln t) width[c, j]``."""
     n = wins[one, other] + wins[other, one]
     rate[other, one] = wins[one, other] / n
     rate[one, other] = wins[other, one] / n
@@ -82,10 +83,10 @@ def record_bound(wins: IntMatrix, rate: FloatMatrix, width: FloatMatrix, one: in
 
 
 def bound_rows(n_arms: int, prior_wins: int) -> tuple[IntMatrix, FloatMatrix, FloatMatrix, FloatMatrix]:
-    """Return initial wins, rate, width and crossings; each arm starts with ``prior_wins`` wins against every other.
+    """Return the wins, rate, width and crossings before the first step.
 
-    Without prior wins, a pair that has not met has the bound 2, because x/0 counts as 1 in both terms. The bound of an
-    arm against itself is 1/2.
+    Each arm starts with ``prior_wins`` wins against every other arm. Without prior wins, the bound of a pair that has
+    not met is 2. The bound of an arm against itself is 1/2.
     """
     block = np.zeros((4, n_arms, n_arms))  # one array: from 4 MiB, numpy uses huge pages (fewer TLB misses)
     wins, rate, width, crossings = block[0].view(np.int64), block[1], block[2], block[3]
@@ -99,7 +100,7 @@ def bound_rows(n_arms: int, prior_wins: int) -> tuple[IntMatrix, FloatMatrix, Fl
 
 @kernel
 def most_victorious(wins: IntMatrix) -> int:
-    """Return the arm with the most victories (see `victories`); ties are broken by the lowest number."""
+    """Return the arm that beats the most arms. Ties are broken by the lowest number."""
     best, most = 0, -1
     for i in range(wins.shape[0]):
         beaten = victories(wins, i)
@@ -119,7 +120,7 @@ def victories(wins: IntMatrix, i: int) -> int:
 
 @kernel
 def coin_divergence(p: float) -> float:
-    """Return d(p, 1/2), the Kullback-Leibler divergence from a fair coin."""
+    """Return d(p, 1/2), the Kullback-Leibler divergence of a coin with probability p from a fair coin."""
     x = 2.0 * p - 1.0
     if x <= -1.0 or x >= 1.0:
         return 0.6931471805599453  # ln 2
@@ -128,7 +129,7 @@ def coin_divergence(p: float) -> float:
 
 @kernel
 def last_step_before(level: float) -> int:
-    """Return the last step t with ln t < level, minus one for rounding errors; `NEVER` if no 64-bit step reaches it."""
+    """Return a step t that is certain to satisfy ln t < ``level``, or `NEVER` if t would not fit into 64 bits."""
     if level >= 43.0:  # ln(2^63) is 43.7
         return NEVER
     if level <= 0.0:

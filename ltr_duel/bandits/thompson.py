@@ -1,22 +1,19 @@
-"""Thompson sampling with few draws from Beta distributions, which are slow.
+"""Thompson sampling for many arms, with few draws from Beta distributions. These draws are slow.
 
-Thompson sampling draws one sample for each arm from its posterior, and takes the arm with the largest sample. Here
-coins decide which few samples need to be drawn. The chosen arm has the same distribution as if all K were drawn.
+Thompson sampling draws a sample for each arm from the arm's posterior, and chooses the arm with the largest sample.
+This module finds the arm with the largest sample, but draws only few of the samples. The choice has the same
+distribution as if all samples were drawn.
 
-**Posteriors.** Let theta_ij be the probability that arm i beats arm j, with a uniform prior. After ``a`` wins and ``b``
-losses of arm i, its posterior is Beta(a + 1, b + 1). A coin with probability Pr(theta_ij > x) decides whether a sample
-exceeds a level x. With ``m(a, b) = C(a + b, a) x^a (1 - x)^b``, a win changes this probability by
+**Posteriors.** Let theta be the probability that arm i beats arm j, with a uniform prior. After ``a`` wins and ``b``
+losses of arm i, the posterior of theta is Beta(a + 1, b + 1). The module stores the probability that theta exceeds a
+level x, and updates this probability after each duel. A win adds ``m(a + 1, b) (1 - x)``, and a loss subtracts ``m(a, b
++ 1) x``, where ``m(a, b) = C(a + b, a) x^a (1 - x)^b``. The array ``log_mass`` contains ln m for x = 1/2.
 
-    Pr(Beta(a + 2, b + 1) > x) - Pr(Beta(a + 1, b + 1) > x) = m(a + 1, b) (1 - x),
-
-and a loss by ``- m(a, b + 1) x``. ``log_mass`` stores ln m for x = 1/2, because m itself would underflow.
-
-**Levels.** Each row of K arms has a level. Coins decide which of its samples are above the level. If exactly one sample
-is above, it is the largest, and nothing is drawn. If several are above, only these samples are drawn, given that they
-are above. If none is above, all are drawn, given that they are below. Draws use up the ``patience`` of a row. A new
-level is then computed from the posteriors; it depends only on earlier steps, never on samples of the current step.
-
-Very short functions are `inlined`, because a call would pass the eighty numbers that describe the arrays of a row.
+**Levels.** The arms form rows, and each row has a level. For each arm of a row, a biased coin decides whether its
+sample exceeds the level. If this happens for one arm only, its sample is the largest, and nothing is drawn. If it
+happens for several arms, only their samples are drawn. If it happens for no arm, all samples are drawn, as values below
+the level. After a number of draws, called ``patience``, a row gets a new level. The new level does not depend on
+samples of the current step.
 """
 
 from __future__ import annotations
@@ -35,13 +32,13 @@ _HALVINGS = 12  # bisections of the interval in search of a new level
 
 
 def posterior_rows(n_arms: int) -> tuple[FloatMatrix, FloatMatrix]:
-    """Return the initial ``prefer`` and ``log_mass``, shape (K, K) each, for pairs without duels."""
+    """Return ``prefer`` and ``log_mass`` before the first duel, each of shape (K, K)."""
     return np.full((n_arms, n_arms), 0.5), np.zeros((n_arms, n_arms))
 
 
 @kernel
 def record_posterior(prefer: FloatMatrix, log_mass: FloatMatrix, winner: int, loser: int, won: int, duels: int) -> None:
-    """Update a pair after a duel; ``winner`` has now won ``won`` of the pair's ``duels`` duels."""
+    """Update a pair after a duel. ``winner`` has now won ``won`` of the ``duels`` duels of the pair."""
     log_mass[winner, loser] += log(duels / (2.0 * won))
     log_mass[loser, winner] = log_mass[winner, loser]
     change = 0.5 * exp(log_mass[winner, loser])
@@ -51,11 +48,11 @@ def record_posterior(prefer: FloatMatrix, log_mass: FloatMatrix, winner: int, lo
 
 @kernel
 def draw_above(level: float, a: int, b: int, log_mass: float, rng: Generator) -> float:
-    """Draw theta ~ Beta(a + 1, b + 1) and return max(theta, ``level``). Most samples below the level need no Beta draw.
+    """Draw theta from Beta(a + 1, b + 1), and return theta or ``level``, whichever is larger.
 
-    For x > level > mode, the density f satisfies f(x) <= g(x) = f(level) exp(-h (x - level)), where -h is the slope of
-    ln f at the level. With probability 1 - (area under g), the result is the level. Otherwise a point is drawn under g.
-    If the point is under f, its theta is the result, else the level.
+    Most samples below the level need no draw from the Beta distribution. If the level is above the mode, an exponential
+    curve bounds the density of larger values. With a probability of 1 minus the area under the curve, the result is the
+    level. Otherwise theta is drawn from the curve, and is replaced by the level if a coin rejects it.
     """
     n = a + b
     if n == 0 or level * n <= a:
@@ -90,7 +87,7 @@ class Levels(NamedTuple):
 
 
 class Posteriors(NamedTuple):
-    """The posteriors of a row: ``theta_k ~ Beta(good[k] - prior + 1, bad[k] - prior + 1)``."""
+    """The wins and losses of a row. The posterior of arm k is Beta(good[k] - prior + 1, bad[k] - prior + 1)."""
 
     good: IntVector  # (K,)
     bad: IntVector  # (K,)
@@ -99,7 +96,7 @@ class Posteriors(NamedTuple):
 
 
 class Field(NamedTuple):
-    """The arms that take part in a draw: all ``arms`` whose crossing is at most ``bonus``, except ``without``."""
+    """The arms that take part in a draw: all ``arms`` except ``without`` whose crossing is at most ``bonus``."""
 
     arms: IntVector
     bits: tournament.WordVector  # in the order of ``arms``
@@ -109,7 +106,7 @@ class Field(NamedTuple):
 
 
 def new_levels(rows: int, n_arms: int) -> Levels:
-    """Return rows without wins or losses."""
+    """Return rows of arms without wins or losses."""
     chance, patience = np.full((rows, n_arms), 0.5), np.full(rows, _FIRST * n_arms)
     lane, every, some = np.zeros(tournament.BLOCK // 4, np.uint64), np.arange(n_arms), np.zeros(n_arms, np.int64)
     bits = tournament.fair_bits(rows, n_arms)
@@ -118,7 +115,7 @@ def new_levels(rows: int, n_arms: int) -> Levels:
 
 @kernel
 def record_sample(levels: Levels, row: int, arm: int, won: bool, a: int, b: int, log_mass: float) -> None:
-    """Update an arm of a row after a duel; the arm now has ``a`` wins and ``b`` losses."""
+    """Update an arm of a row after a duel. The arm now has ``a`` wins and ``b`` losses."""
     level = levels.level[row]
     mass = exp(log_mass + a * log(2.0 * level) + b * log(2.0 - 2.0 * level))
     levels.chance[row, arm] += mass * (1.0 - level) if won else -mass * level
@@ -129,7 +126,7 @@ def record_sample(levels: Levels, row: int, arm: int, won: bool, a: int, b: int,
 def record_samples(
     levels: Levels, row: int, arm: int, wins: int, losses: int, a: int, b: int, log_mass: float
 ) -> float:
-    """Update an arm of a row, which had ``a`` wins and ``b`` losses, after several duels.
+    """Update an arm of a row after several duels. Before, the arm had ``a`` wins and ``b`` losses.
 
     Return the factor by which C(a + b, a) / 2^(a + b) changed. Wins and losses alternate, to keep the factor near 1.
     """
@@ -158,7 +155,7 @@ def record_samples(
 
 @inlined
 def renew_level(levels: Levels, row: int, known: Posteriors, field: Field, least: float) -> None:
-    """If a row's patience is exhausted, set a new level, at least ``least``, for all arms of the field."""
+    """Set a new level for a row if its patience is used up. The new level is at least ``least``."""
     if levels.patience[row] < 0:
         set_level(levels, row, list_arms(levels, field, inf), known, least)
 
@@ -184,7 +181,7 @@ def draw_largest(levels: Levels, row: int, known: Posteriors, field: Field, leas
 
 @inlined
 def list_arms(levels: Levels, field: Field, bonus: float) -> int:
-    """List the arms of the field in ``some``; return their number."""
+    """Write the arms of the field into ``some``, and return their number."""
     for k in range(field.arms.shape[0]):
         levels.some[k] = field.arms[k]
     return keep_arms(levels.some, field.arms.shape[0], field, bonus)
@@ -192,7 +189,7 @@ def list_arms(levels: Levels, field: Field, bonus: float) -> int:
 
 @inlined
 def keep_arms(some: IntVector, count: int, field: Field, bonus: float) -> int:
-    """Among the first ``count`` arms of a list, keep those in the field for this ``bonus``; return their number."""
+    """Remove arms outside the field from the first ``count`` arms of a list. Return the number of remaining arms."""
     kept = 0
     for k in some[:count]:
         if k != field.without and field.crossings[k] <= bonus:
@@ -203,7 +200,7 @@ def keep_arms(some: IntVector, count: int, field: Field, bonus: float) -> int:
 
 @kernel
 def largest_above(levels: Levels, row: int, count: int, known: Posteriors, rng: Generator) -> int:
-    """Return the arm with the largest sample among the first ``count`` of ``some``; all samples exceed the level."""
+    """Return the arm with the largest sample if all samples exceed the level. The arms are ``some[:count]``."""
     best, arm, level = 0.0, levels.some[0], levels.level[row]
     if count > 1:
         levels.patience[row] -= count
@@ -216,9 +213,9 @@ def largest_above(levels: Levels, row: int, count: int, known: Posteriors, rng: 
 
 @kernel
 def largest_below(levels: Levels, row: int, count: int, known: Posteriors, least: float, rng: Generator) -> int:
-    """Return the arm with the largest sample among the first ``count`` of ``some``, all below the level.
+    """Return the arm with the largest sample if all samples are below the level. The arms are ``some[:count]``.
 
-    Return -1 if no sample exceeds ``least``.
+    The result is -1 if no sample exceeds ``least``.
     """
     best, arm, level = least, -1, levels.level[row]
     levels.patience[row] -= 2 * count
@@ -237,7 +234,7 @@ def largest_below(levels: Levels, row: int, count: int, known: Posteriors, least
 
 @kernel
 def set_level(levels: Levels, row: int, count: int, known: Posteriors, least: float) -> None:
-    """Set the level of a row, at least ``least``, to fit the posteriors of the first ``count`` arms of ``some``."""
+    """Set the level of a row to fit the posteriors of the arms in ``some[:count]``. The level is at least ``least``."""
     for n in range(count):
         k = levels.some[n]
         a, b = known.good[k] - known.prior + 1.0, known.bad[k] - known.prior + 1.0
@@ -253,9 +250,10 @@ def set_level(levels: Levels, row: int, count: int, known: Posteriors, least: fl
 
 @kernel
 def fitting_level(mean: FloatVector, scale: FloatVector, least: float) -> float:
-    """Return a level that balances the costs of two cases: several samples are above the level, or none is.
+    """Return a level that keeps two cases rare: several samples exceed the level, or no sample does.
 
-    An approximation suffices: samples count as normal, and their tails are formula 7.1.27 of Abramowitz and Stegun.
+    For simplicity, the posteriors are treated as normal distributions, with tails by formula 7.1.27 of Abramowitz and
+    Stegun.
     """
     low, high = least, least
     for n in range(mean.shape[0]):

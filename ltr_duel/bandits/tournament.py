@@ -1,13 +1,15 @@
-"""Flip many biased coins at once, and find the arm with the most wins in a tournament of such coins.
+"""Tournaments with random results: in each pair of arms, a biased coin decides which arm wins.
 
-A coin wins with a given probability p. Two draws from the policy's generator seed a counter-based generator, and each
-of its 64-bit numbers gives four *words* of 16 bits, one for each coin. Let ``bits = floor(2^16 p)``. A coin wins if its
-word is below ``bits``, and loses if the word is above. If the word equals ``bits``, which happens to one coin in
-65,536, a further draw wins with probability ``2^16 p - bits``. Each coin therefore wins with probability exactly p.
+Double Thompson Sampling and MergeDTS play such tournaments to find the arm with the most wins. Two ideas make this
+fast.
 
-In a tournament, each arm has a row of coins, one against every other arm, with the probabilities in `thompson`. The
-losses of each arm are counted. Once an arm has met all others, every arm with more losses cannot have the most wins,
-and its row is skipped. Most rows are skipped if the arm that is sampled first, the favourite, wins.
+Many coins are flipped at once. Each coin takes 16 random bits, a *word*, and compares them with the first 16 bits of
+its probability p. The coin wins if the word is smaller, and loses if it is larger. If both are equal, a further random
+number decides, so the coin wins with the probability p exactly.
+
+Coins that cannot matter are not flipped. When an arm has met all others, arms that lost more often cannot have the most
+wins. Such an arm need not meet its remaining rivals. Most coins are saved if the *favourite*, the arm that is first to
+meet all others, has the most wins.
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ _WORD, _HALF = 65536.0, 4294967296.0  # 2^16, 2^32
 
 
 class Coins(NamedTuple):
-    """A row of coins, one for each arm in ``arms``; ``bits[k]`` is the first 16 bits of ``chance[arms[k]]``."""
+    """A row of coins, one for each arm in ``arms``. Coin k wins with the probability ``chance[arms[k]]``."""
 
     arms: IntVector
     bits: WordVector
@@ -69,16 +71,16 @@ def bits_of(p: float) -> np.uint16:
 
 @inlined
 def new_seed(rng: Generator) -> np.uint64:
-    """Draw the 64-bit seed of the counter-based generator."""
+    """Draw the 64-bit seed of the generator of words."""
     high, low = np.uint64(uniform(rng) * _HALF), np.uint64(uniform(rng) * _HALF)
     return (high << np.uint64(32)) | low
 
 
 @inlined
 def toss_block(coins: Coins, seed: np.uint64, drawn: int, at: int, mask: int, rng: Generator) -> int:
-    """Flip the coins that ``mask`` selects in the block at position ``at`` of a row; return the mask of the wins.
+    """Flip the coins that ``mask`` selects in a block of a row, and return a mask of the coins that won.
 
-    drawn: position of the block's first number in the seed's sequence of 64-bit numbers.
+    at: position of the block in the row. drawn: position of its first 64-bit number in the sequence of the seed.
     """
     write_words(coins.lane, seed, drawn)
     below, equal = compare_words(coins.lane.view(np.uint16), coins.bits[at:])
@@ -89,7 +91,7 @@ def toss_block(coins: Coins, seed: np.uint64, drawn: int, at: int, mask: int, rn
 
 @kernel
 def toss_equal(coins: Coins, at: int, equal: int, rng: Generator) -> int:
-    """Return which coins of the mask ``equal`` win. Their words equal their bits, so a further draw decides."""
+    """Return which coins of the mask ``equal`` win. Their words equal their bits, so a random number decides."""
     wins = 0
     while equal != 0:
         k = trailing_zeros(np.uint64(equal))
@@ -101,12 +103,12 @@ def toss_equal(coins: Coins, at: int, equal: int, rng: Generator) -> int:
 
 @inlined
 def block_mask(coins: int, at: int) -> int:
-    """Return a mask with a bit for each coin in the block at position ``at``; the row has ``coins`` coins."""
+    """Return a mask of the coins in the block at position ``at``. The whole row has ``coins`` coins."""
     return (1 << min(coins - at, BLOCK)) - 1
 
 
 class Tournament(NamedTuple):
-    """The coins of all pairs, and scratch memory. Each further array, even an unused one, slows down every step."""
+    """The coins of all pairs, and scratch memory. Do not add arrays, because each array slows down every step."""
 
     bits: BitsMatrix  # (K, padded K) the first 16 bits of the probabilities; row i in the order of the seats
     every: IntVector  # (K,) constant: 0, 1, ...
@@ -116,7 +118,7 @@ class Tournament(NamedTuple):
 
 
 def new_tournament(n_arms: int, players: int) -> Tournament:
-    """Return a tournament of fair coins in which at most ``players`` of the arms meet.
+    """Return a tournament of fair coins. At most ``players`` of the arms take part.
 
     Raises `InputError` if there are more than `MOST` players.
     """
@@ -129,7 +131,7 @@ def new_tournament(n_arms: int, players: int) -> Tournament:
 
 @kernel
 def seat(bits: BitsMatrix, place: IntVector, prefer: FloatMatrix, arms: IntVector) -> None:
-    """Give ``arms`` seats, in this order, and set the bits of their coins against each other."""
+    """Seat the arms that take part, and set their coins. The seat of an arm is its position in ``arms``."""
     for seat_of in range(arms.shape[0]):
         place[arms[seat_of]] = seat_of
         for i in arms:
@@ -138,7 +140,7 @@ def seat(bits: BitsMatrix, place: IntVector, prefer: FloatMatrix, arms: IntVecto
 
 @kernel
 def set_bits(bits: BitsMatrix, prefer: FloatMatrix, i: int, j: int, seat_i: int, seat_j: int) -> None:
-    """Set the bits of a pair of seated arms from its probabilities."""
+    """Set the coins of two seated arms to their probabilities of winning."""
     bits[i, seat_j] = bits_of(prefer[i, j])
     bits[j, seat_i] = bits_of(prefer[j, i])
 
@@ -153,10 +155,10 @@ def most_wins(
     favourite: int,
     rng: Generator,
 ) -> int:
-    """Return the seat of the arm with the most wins in a tournament of ``arms``; ties are broken at random.
+    """Return the seat of the arm with the most wins in a tournament of ``arms``. Ties are broken at random.
 
-    Arm i beats arm j with probability ``prefer[i, j]``, whose first bits are in `bits`. Only arms with ``rank ==
-    least`` may win the tournament. The row of the arm in seat ``favourite`` is sampled first.
+    Arm i beats arm j with the probability ``prefer[i, j]``. Only arms with ``rank == least`` can win the tournament.
+    The arm in the seat ``favourite`` is the first to meet all others.
     """
     n = arms.shape[0]
     open_tournament(tournament, n)
@@ -179,7 +181,7 @@ def most_wins(
 
 @kernel
 def open_tournament(tournament: Tournament, n_arms: int) -> None:
-    """Start a tournament of the first ``n_arms`` arms, in which no arms have met."""
+    """Start a tournament in which no arms have met. Arms sit in the first ``n_arms`` seats."""
     for at in range(0, n_arms, BLOCK):
         tournament.unmet[at // BLOCK] = block_mask(n_arms, at)
         tournament.lost[at : at + BLOCK] = 0

@@ -1,1 +1,1 @@
-"""One module for each algorithm (or family), which follows its paper. New modules are found automatically."""
+"""One module for each algorithm, or for a family of algorithms. New modules are found automatically."""

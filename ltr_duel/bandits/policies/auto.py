@@ -1,21 +1,16 @@
 """Auto: the policy to use if you know little about your problem. It compares pairs; `auto_sets` compares sets.
 
-Each arm has three posterior probabilities: that it wins more than half of all its duels (``pooled``), of its duels with
-the champion, and of its duels with its worst rival (both in ``prefer``). A small probability is evidence that the arm
-is not the Condorcet winner. The third is multiplied by 8, because the smallest of many probabilities is low by chance.
-The champion is the arm with the least evidence against it. Every other arm is a challenger with a probability equal to
-the smallest of its three probabilities, a kind of Thompson sampling. The challenger with the best win rate plays, or
-sometimes the challenger with the fewest duels. If there is no challenger, the champion plays itself.
+Auto looks for the Condorcet winner, the arm that beats every other arm. From the duels so far, it computes the evidence
+that an arm is not this winner. The champion is the arm with the least evidence against it. In each step, some other
+arms are drawn as challengers. An arm with much evidence against it is seldom drawn, but no arm is excluded forever.
+Usually, the challenger with the best win rate plays. Its opponent is the champion, or a third arm if this reveals more
+about the challenger.
 
-A challenger j meets the champion, or a rival whose duels give more evidence against j per unit of regret. In a cycle,
-for example, j may clearly lose to a rival and be nearly equal to the champion. To find such rivals, some of j's first
-duels are not against the champion. A rival that is ruled out as the winner may still beat the champion. Therefore the
-champion sometimes meets, instead of itself, a random rival that it is not known to beat. If there is evidence against
-every arm, no Condorcet winner is assumed, and the two phases of Double Thompson Sampling search for a Copeland winner.
-Pairs with few duels are then judged by pooled win rates, or by their own duels if many pairs contradict these rates.
+If there is strong evidence against every arm, Auto looks for a Copeland winner, an arm that beats the most arms. It
+then samples win rates, as Double Thompson Sampling does.
 
-The constants were tuned on one half of the problems in benchmarks/rank_policies; docs/policies_compared.md shows
-regret. Because each arm is a challenger with a positive probability, no arm is excluded forever.
+The constants were tuned on one half of the problems in benchmarks/rank_policies. The page docs/policies_compared.md
+shows the regret of Auto and of other policies.
 """
 
 from __future__ import annotations
@@ -44,7 +39,7 @@ from ltr_duel.core import (
     vector,
 )
 
-MANY = 8.0  # factor for the smallest of many probabilities
+MANY = 8.0  # factor for the smallest of many probabilities, which is small by chance
 ENOUGH = 0.95  # larger probabilities are reduced to this value, so that the win rate decides
 NO_WINNER = 0.001  # if no arm is likelier than this to be the Condorcet winner, no winner is assumed
 RAREST = 0.1  # probability of choosing the challenger with the fewest duels, not with the best win rate
@@ -89,7 +84,6 @@ def init(n_arms: int, horizon: int, params: NoParams) -> State:
 
 
 def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
-    """Return the champion and a challenger, or the challenger and a rival that gives more evidence."""
     if t >= state.now[0].due:
         renew(state, t)
     least = vector.smallest(state.evidence)
@@ -108,9 +102,9 @@ def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int,
 
 @kernel
 def best_challenger(state: State, champion: int, rng: Generator) -> int:
-    """Sample the challengers; return the challenger with the best win rate, or sometimes the one with the fewest duels.
+    """Draw challengers, and return one of them, or the champion if none is drawn.
 
-    Otherwise, if many arms are as good as the champion, an arm that lost its first duels would never play again.
+    Usually the challenger with the best win rate is returned, and sometimes the challenger with the fewest duels.
     """
     best, found, ties, rarest = -inf, champion, 0, uniform(rng) < RAREST
     for k in range(state.rate.shape[0]):
@@ -127,7 +121,7 @@ def best_challenger(state: State, champion: int, rng: Generator) -> int:
 
 @kernel
 def unchecked_rival(state: State, champion: int, rng: Generator) -> int:
-    """Return, at a low rate, an arm that the champion is not known to beat, otherwise the champion."""
+    """Return the champion, or sometimes a random arm that the champion is not known to beat."""
     if uniform(rng) < CHECKS + MORE_CHECKS * state.now[0].misfit:
         rival = random_below(state.won.shape[0], rng)
         if state.prefer[rival, champion] >= CHECKED:
@@ -137,7 +131,7 @@ def unchecked_rival(state: State, champion: int, rng: Generator) -> int:
 
 @kernel
 def rival_to_try(state: State, champion: int, challenger: int, rng: Generator) -> int:
-    """Return a third arm: the arm that most clearly beat the challenger, otherwise the arm with the largest sample."""
+    """Return the arm that most clearly beat the challenger. If no arm did, return an arm with a high win rate."""
     best, found = -1.0, champion
     for k in range(state.won.shape[0]):
         if k != champion and k != challenger:
@@ -151,7 +145,7 @@ def rival_to_try(state: State, champion: int, challenger: int, rng: Generator) -
 
 @kernel
 def most_telling_rival(state: State, champion: int, challenger: int) -> int:
-    """Return the rival whose duels give the most evidence against the challenger per unit of regret."""
+    """Return the arm whose duels give the most evidence against the challenger per unit of regret."""
     own = gap(state.wins, champion, challenger)
     met = state.wins[champion, challenger] + state.wins[challenger, champion]
     share = (state.wins[challenger, champion] + 1.0) / (met + 2.0)
@@ -168,14 +162,14 @@ def most_telling_rival(state: State, champion: int, challenger: int) -> int:
 
 @kernel
 def gap(wins: IntMatrix, champion: int, arm: int) -> float:
-    """Return the estimated gap of an arm to the champion, at least `LEAST_GAP`."""
+    """Return the champion's estimated win rate against an arm, minus 1/2. The result is at least `LEAST_GAP`."""
     met = wins[champion, arm] + wins[arm, champion]
     return larger(LEAST_GAP, (wins[champion, arm] + 1.0) / (met + 2.0) - 0.5)
 
 
 @kernel
 def copeland_candidate(state: State, rng: Generator) -> int:
-    """Return the arm with the most wins in a sampled tournament, among the arms with the fewest certain losses."""
+    """Sample the results of the arms with the fewest certain losses. Return the arm with the fewest sampled losses."""
     n_arms, now = state.won.shape[0], state.now[0]
     least, fewest, ties, found, before = n_arms, n_arms, 0, now.favourite, now.favourite
     for i in range(n_arms):
@@ -203,7 +197,7 @@ def copeland_candidate(state: State, rng: Generator) -> int:
 
 @kernel
 def likeliest_to_beat(state: State, first: int, t: int, rng: Generator) -> int:
-    """Return the arm with the largest sample above 1/2 against ``first``; arms known to beat ``first`` are skipped."""
+    """Return the arm with the largest sampled win rate against ``first``, or ``first`` if no sample exceeds 1/2."""
     best, found = 0.5, first
     for k in range(state.won.shape[0]):
         if k != first and state.prefer[first, k] >= SURE / t:
@@ -218,14 +212,13 @@ def likeliest_to_beat(state: State, first: int, t: int, rng: Generator) -> int:
 
 @kernel
 def judged_by_own_duels(state: State, i: int, j: int, rng: Generator) -> bool:
-    """Return whether a pair is judged by its own duels, not by pooled win rates. Below FEW duels, chance decides."""
+    """Return whether to judge a pair by its own duels only. If the pair has few duels, chance decides."""
     if state.wins[i, j] + state.wins[j, i] >= FEW:
         return True
     return uniform(rng) < OWN + MORE_OWN * state.now[0].misfit
 
 
 def update(state: State, params: NoParams, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Count the duel; an arm against itself gives no information."""
     if outcome == 0:
         return
     winner, loser = (first, second) if outcome > 0 else (second, first)
@@ -240,7 +233,7 @@ def update(state: State, params: NoParams, t: int, first: int, second: int, outc
 
 @kernel
 def record_pooled(state: State, arm: int, outcome: int) -> None:
-    """Update an arm's pooled probability, as `record_posterior` updates a pair's probability."""
+    """Count a duel of an arm, and update the probability that the arm wins more than half of all its duels."""
     state.won[arm] += outcome
     state.met[arm] += 1
     met, won = state.met[arm], state.won[arm]
@@ -252,7 +245,7 @@ def record_pooled(state: State, arm: int, outcome: int) -> None:
 
 @kernel
 def judge(state: State, arm: int, t: int) -> None:
-    """Update the evidence against an arm as the Condorcet winner."""
+    """Update the evidence that an arm is not the Condorcet winner."""
     worst, losses = 1.0, 0
     for k in range(state.won.shape[0]):
         if k != arm:
@@ -270,7 +263,7 @@ def fine(value: float) -> float:
 
 @kernel
 def renew(state: State, t: int) -> None:
-    """Update the values that depend on t, and the share of pairs that pooled win rates order wrongly."""
+    """Update the values that depend on the step: the evidence against each arm, and the share ``misfit``."""
     sure, wrong = 0, 0
     for i in range(state.won.shape[0]):
         judge(state, i, t)
@@ -284,7 +277,7 @@ def renew(state: State, t: int) -> None:
 
 
 def recommend(state: State, params: NoParams) -> int:
-    """Return the champion, or, if no Condorcet winner is assumed, the arm that beats the most arms."""
+    """Return the champion, or the arm that beats the most arms if there is strong evidence against every arm."""
     least = vector.smallest(state.evidence)
     if 1.0 - least < NO_WINNER:
         return most_victorious(state.wins)

@@ -1,9 +1,11 @@
 """Auto for sets: the policy to use if you know little about your problem, and can compare sets of arms.
 
-The policy is Self-Sparring with sets of five (`self_sparring`), with two changes. First, ties are ignored. All copies
-of an arm in a set have the same score, so a tie shows when two copies have different outcomes against a rival. Second,
-two arms with several copies in a set form up to six pairs of copies, and at most three pairs count. All six are a
-single observation, and if all count, runs too often end with a wrong arm.
+In each step, the policy draws five arms and compares them, as `self_sparring` does. If an arm is drawn several times,
+the set contains copies of it. There are two new rules:
+
+- Ties are ignored. All copies of an arm have the same score, so two arms tie if their copies have different outcomes.
+- At most three pairs of copies count for the same two arms. These pairs are not independent observations. If all of
+  them count, runs too often end with a wrong arm.
 """
 
 from __future__ import annotations
@@ -29,7 +31,6 @@ def init(n_arms: int, horizon: int, params: NoParams) -> State:
 
 
 def select(state: State, params: NoParams, t: int, slate: IntVector, rng: Generator) -> int:
-    """Choose an arm by an independent posterior sample for each position."""
     size = min(SIZE, state.bandits.good.shape[1])
     for place in range(size):
         slate[place] = choose(state.bandits, 0, t, rng)
@@ -39,7 +40,7 @@ def select(state: State, params: NoParams, t: int, slate: IntVector, rng: Genera
 def update(
     state: State, params: NoParams, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator
 ) -> None:
-    """Give the bandit all successes and failures of an arm at once; an arm against itself is one of each."""
+    """Tell the bandit the wins and losses of each arm. Two copies of one arm count as a win and a loss."""
     for a in range(size):
         if first_position(slate, a) == a:
             copies, wins, losses = 0, 0, 0
@@ -64,9 +65,9 @@ def first_position(slate: IntVector, a: int) -> int:
 
 @kernel
 def counted_wins(slate: IntVector, size: int, won: SignMatrix, first: int, second: int) -> int:
-    """Return how many pairs of copies of two arms count as wins of the first arm, negative for losses.
+    """Return how many wins of the first arm count. The result is negative if the second arm won.
 
-    None count if two pairs disagree, otherwise at most `COPIES`.
+    If pairs of copies have different outcomes, the result is 0. Otherwise at most `COPIES` pairs count.
     """
     total, pairs = 0, 0
     for a in range(size):

@@ -1,16 +1,17 @@
 """Balanced Doubler: a Doubler that keeps old rewards, as averages over the epochs in which every arm played.
 
-The opponent has the same distribution in all steps of an epoch. If each arm plays in each epoch, an arm's mean rewards
-in the epochs can be averaged, and the averages of all arms can be compared. For this purpose, an epoch begins with a
-"hot start" of m = K / Delta plays of each arm. Delta is the gap between the two best utilities, which is rarely known.
+The module `doubler` explains epochs. In an epoch, all arms on the right play against the same opponent. If each arm
+plays in each epoch, its mean rewards can be averaged over the epochs, and compared with the averages of other arms. For
+this purpose, an epoch begins with a *hot start*, in which each arm plays m = K / Delta times. Delta is the gap between
+the two best utilities, which is rarely known.
 
-The paper (Wolfenfeld's survey) does not describe how hot starts fit into short epochs. Here a hot start is the first
-m K steps of its epoch, and epochs shorter than 2 m K are plain Doubler epochs. The averages use only the longer epochs,
-called balanced. Hot-start plays are not part of the multiset from which the left player draws. The UCB1 bandit of a
-plain epoch explores with the constant 0.5, the default of `doubler`; ``alpha`` is only the constant of the index in
-Algorithm 11. Wolfenfeld's program differs: it begins with the first epoch that is long enough, a hot start plays each
-arm min(ceil(|log2 Delta| / Delta^2), floor(K^2.5)) times, and only an epoch that scored better than all before replaces
-the multiset.
+The paper (Wolfenfeld's survey) does not say what happens if an epoch is too short for a hot start. Here, epochs of less
+than 2 m K steps are epochs of `doubler` with its default exploration. All longer epochs are called *balanced*. They
+begin with a hot start. Only balanced epochs count in the averages. The left player does not draw from the plays of hot
+starts. ``alpha`` is the constant of the index in Algorithm 11.
+
+Wolfenfeld's program differs. Its hot starts have another length, and begin with the first epoch that is long enough.
+Its left player changes only after an epoch with a better score than all earlier epochs.
 """
 
 from __future__ import annotations
@@ -69,7 +70,6 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """Draw the left arm from the opponent; the right arm is due in the hot start, or has the largest index."""
     now, n_arms = state.now[0], state.mean.shape[0]
     if starts_epoch(t):
         replace_members(state.opponent, rng)
@@ -100,7 +100,6 @@ def begin_epoch(state: State, t: int) -> None:
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Update the averages over the balanced epochs, or within a plain epoch."""
     now = state.now[0]
     state.won[second] += right_won(outcome, rng)
     state.plays[second] += 1
@@ -112,7 +111,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 
 def recommend(state: State, params: Params) -> int:
-    """Return the most frequent arm of the last full epoch (the paper defines no recommendation)."""
+    """Return the most frequent arm of the last full epoch, because the paper defines no recommendation."""
     return most_frequent(state.opponent)
 
 

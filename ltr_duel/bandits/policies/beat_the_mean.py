@@ -1,13 +1,14 @@
-"""Beat the Mean: each arm plays against the average of the remaining arms; an arm that is clearly worst is removed.
+"""Beat the Mean: each arm plays against random remaining arms, and an arm that is clearly the worst is removed.
 
-Yue, Joachims. Beat the Mean Bandit. ICML 2011, Algorithms 1 to 3; comments cite the line numbers of Algorithm 1. Gamma
-is the factor of the relaxed transitivity. `beat_the_mean` explores until one arm remains, and then plays this arm.
-`beat_the_mean_pac` selects an arm after O(K gamma^6 / epsilon^2 log(K / (epsilon delta))) duels.
+`beat_the_mean` explores until one arm remains, and then plays this arm. `beat_the_mean_pac` selects an arm that is
+probably within epsilon of the best arm, after O(K gamma^6 / epsilon^2 log(K / (epsilon delta))) duels. Gamma says how
+much the preferences may violate stochastic transitivity.
 
-An arm meets the mean of all remaining arms, itself included (equation 3). A coin flip decides a duel of an arm with
-itself, and the result is counted. When an arm is removed, all duels recorded against it are subtracted. For this
-reason, the counts are stored for each pair. A step costs O(1) amortised. The arms with the fewest duels are stored in a
-list, and line 16 is skipped while bounds on the means show that its test fails.
+An arm may also meet itself. A coin flip then decides the duel, and the result is counted. When an arm is removed, all
+duels against it are subtracted from the counts of the remaining arms. Line 16 is skipped while bounds on the means show
+that no arm can be removed.
+
+Yue, Joachims. Beat the Mean Bandit. ICML 2011, Algorithms 1 to 3. Comments cite the line numbers of Algorithm 1.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Now:
 
 
 class State(NamedTuple):
-    duels: IntMatrix  # (K, 2 K) duels[b, 2 x]: duels that b recorded against x; duels[b, 2 x + 1]: those that b won
+    duels: IntMatrix  # (K, 2 K) duels[b, 2 x]: duels that b recorded against x; duels[b, 2 x + 1]: of these, b won
     n: IntVector  # (K,) duels recorded by each arm
     wins: IntVector  # (K,) recorded duels that the arm won
     mean: FloatVector  # (K,) wins / n, 1/2 before the first duel
@@ -58,17 +59,17 @@ class State(NamedTuple):
 
 
 class PacState(State):
-    """The PAC algorithm's state: the same arrays in another class, because each policy needs a separate class."""
+    """The same arrays in another class, because each policy needs a class of its own."""
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """Algorithm 2: N is infinite, and the radius that of equation (4), or (9) if gamma = 1; delta = 1 / (2 T K)."""
+    """Algorithm 2. The radius is that of equation (9) if gamma is 1, and of equation (4) otherwise."""
     factor = 1.0 if params.gamma == 1.0 else 3.0 * params.gamma**2
     return State(*_arrays(n_arms, factor, log(2.0 * horizon * n_arms), NEVER))
 
 
 def pac_init(n_arms: int, horizon: int, params: PacParams) -> PacState:
-    """Algorithm 3: T is infinite, the radius that of equation (7), and N = ceil(36 gamma^6 / epsilon^2 level)."""
+    """Algorithm 3. The radius is that of equation (7), and N = ceil(36 gamma^6 / epsilon^2 level)."""
     enough, before, level = 1, 0, 0.0
     while enough != before:  # the least N of equation (8), with level = ln(K^3 N / delta)
         before = enough
@@ -87,7 +88,6 @@ def _arrays(n_arms: int, factor: float, level: float, enough: int) -> tuple[Any,
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """Lines 11 and 12, or the arm of line 23 once it is known."""
     now = state.now[0]
     if now.best >= 0:
         return now.best, now.best
@@ -126,7 +126,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 @kernel
 def find_fewest(state: State) -> None:
-    """Lines 7 and 8: update n*, the list of arms with n* duels, and c*."""
+    """Find the arms with the fewest duels, and update the confidence radius (lines 7 and 8)."""
     now = state.now[0]
     active, fewest, waiting = state.active[: now.n_active], state.n[state.active[0]], 0
     for arm in active:
@@ -151,7 +151,7 @@ def find_range(state: State) -> None:
 
 @kernel
 def remove_worst(state: State, rng: Generator) -> None:
-    """Lines 17 to 19, and the updates that follow. Here ``low`` is exactly the smallest mean."""
+    """Remove the arm with the smallest mean, ``low``, and the duels against this arm (lines 17 to 19)."""
     now, ties = state.now[0], 0
     for arm in state.active[: now.n_active]:
         ties += state.mean[arm] == now.low
@@ -174,7 +174,6 @@ def remove_worst(state: State, rng: Generator) -> None:
 
 @kernel
 def best_mean(state: State) -> int:
-    """Return the remaining arm with the largest mean (line 23)."""
     best = state.active[0]
     for arm in state.active[: state.now[0].n_active]:
         if state.mean[arm] > state.mean[best]:

@@ -1,11 +1,11 @@
-"""Beat the Winner Reset: one arm, the incumbent, meets the arms of a queue in turn; r wins decide a round.
+"""Beat the Winner Reset: one arm, the incumbent, plays against the arms of a queue in turn.
+
+In a round, the incumbent plays against the first arm of the queue until one of both has won r duels. The loser goes to
+the end of the queue, and the winner is the next incumbent. The number r grows by one with each round that the incumbent
+wins, and is 1 again when the incumbent loses. An incumbent of many rounds is therefore hard to beat by chance.
 
 Kolpaczki, Huellermeier, Bengs. Piecewise-Stationary Dueling Bandits. TMLR 2024; read from the authors' program
 (github.com/kolpaczki/Piecwise-Stationary-Dueling-Bandits, `BeatTheWinner` with ``reset``).
-
-The loser of a round goes to the end of the queue. The winner is the next incumbent, and meets the first arm of the
-queue. The number r grows by one with each round that the incumbent wins, and is 1 again when the incumbent loses. An
-incumbent of many rounds is therefore hard to beat by chance.
 """
 
 from __future__ import annotations
@@ -44,7 +44,6 @@ def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int,
 
 
 def update(state: State, params: NoParams, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Count the duel; the first arm with r wins is the incumbent of the next round."""
     if outcome == 0:
         return
     now = state.now[0]

@@ -1,14 +1,15 @@
-"""CCB, Copeland Confidence Bound: an arm that may be a Copeland winner meets an arm that may beat it.
+"""CCB, Copeland Confidence Bound: an arm that may be a Copeland winner plays against an arm that may beat it.
 
-Zoghi, Karnin, Whiteson, de Rijke. Copeland Dueling Bandits. NIPS 2015, Algorithm 1; comments cite its line numbers. To
-explore only few pairs, CCB stores the set B of the arms that may still be winners and, for each arm i, the set B^i of
-the arms that are believed to beat arm i. The bound is for C Copeland winners that lose to L_C arms each.
+A Copeland winner is an arm that beats the most arms. To explore only few pairs, CCB stores which arms may still be
+Copeland winners (the set B). For each arm i, it also stores which arms are believed to beat arm i (the set B^i). The
+sets are updated when a confidence bound crosses 1/2. In comments, u_ij is the upper bound of the probability that arm i
+beats arm j, and l_ij is the lower bound.
 
-If every arm of B^c is known to beat the first arm c, line 14 has no arm to choose. Here c then meets itself. The
-program of D-TS's authors (HuasenWu/DuelingBandits) chooses among all arms instead. The case never occurred in 200,000
-steps on Bradley-Terry, cyclic and sushi matrices of 5 to 16 arms. If B^c is empty, both programs choose from all arms.
+If every arm of B^c is known to beat the first arm c, line 14 of the algorithm has no arm to choose. Here, arm c then
+plays against itself.
 
-The sets change only when some u_ij crosses 1/2, so lines 7 to 10 run only then.
+Zoghi, Karnin, Whiteson, de Rijke. Copeland Dueling Bandits. NIPS 2015, Algorithm 1. Comments cite its line numbers. In
+the regret bound, C is the number of Copeland winners, and L_C is the number of arms that beat a Copeland winner.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class Params(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """The bounds below 1/2. A row is read again only after a duel of its pairs, or when its `release` is exceeded."""
+    """The pairs whose upper bound is below 1/2."""
 
     below: IntMatrix  # (K, K) 1 if u_ij < 1/2, which is equivalent to l_ji > 1/2
     release: FloatVector  # (K,) smallest crossing of the entries below 1/2 in the row; -1 if the row must be read again
@@ -79,7 +80,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 
 @kernel
 def refresh(bounds: Bounds, crossings: FloatMatrix, bonus: float) -> bool:
-    """Lines 7 and 8: update `below` and its sums; return whether anything changed."""
+    """Update ``below`` and its sums (lines 7 and 8). Return whether anything changed."""
     n_arms, changed = crossings.shape[0], False
     for i in range(n_arms):
         if bounds.release[i] >= bonus:
@@ -145,7 +146,6 @@ def add_winner(hypotheses: Hypotheses, winner: int, losses: int, rng: Generator)
 
 @kernel
 def reset(hypotheses: Hypotheses) -> None:
-    """Set B, all B^i and L_C to their initial values."""
     hypotheses.possible[:] = 1
     hypotheses.betters[:] = 0
     hypotheses.limit[0] = hypotheses.possible.shape[0]
@@ -153,13 +153,13 @@ def reset(hypotheses: Hypotheses) -> None:
 
 @kernel
 def is_open(betters: IntMatrix, below: IntMatrix, i: int, j: int) -> int:
-    """Return 1 if j is in B^i and 1/2 is in [l_ij, u_ij], that is, neither u_ij nor u_ji is below 1/2; else 0."""
+    """Return 1 if arm j is in B^i, and neither arm is known to beat the other arm. Otherwise return 0."""
     return betters[i, j] * (1 - below[i, j]) * (1 - below[j, i])
 
 
 @kernel
 def open_pair(hypotheses: Hypotheses, below: IntMatrix, n: int) -> tuple[int, int]:
-    """Return open pair number n = 0, 1, ...."""
+    """Return the open pair with the number n, counted from 0."""
     i = 0
     while n >= hypotheses.open_pairs[i]:
         n -= hypotheses.open_pairs[i]
@@ -173,7 +173,7 @@ def open_pair(hypotheses: Hypotheses, below: IntMatrix, n: int) -> tuple[int, in
 
 @kernel
 def draw_winner(losses: IntVector, possible: IntVector, rng: Generator) -> int:
-    """Draw an optimistic Copeland winner. If B contains any, only these are drawn, with probability 2/3."""
+    """Draw one of the arms with the fewest known losses. With probability 2/3, an arm of B is preferred."""
     least, count, both = vector.fewest(losses), 0, 0
     for i in range(losses.shape[0]):
         count += losses[i] == least
@@ -189,9 +189,10 @@ def draw_winner(losses: IntVector, possible: IntVector, rng: Generator) -> int:
 
 @kernel
 def best_rival(state: State, c: int, within: bool, scale: float, rng: Generator) -> int:
-    """Line 14: return the arm j with the largest u_jc among the arms with l_jc <= 1/2; c loses all ties.
+    """Return the arm with the largest bound against c, among the arms that are not known to beat c (line 14).
 
-    With ``within``, only the arms of B^c are considered, unless B^c is empty.
+    If ``within`` is True, only the arms of B^c are considered, unless B^c is empty. Arm c takes part, but loses all
+    ties.
     """
     rate, width = state.rate[c], state.width[c]
     below, betters = state.bounds.below[c], state.hypotheses.betters[c]

@@ -1,13 +1,15 @@
 """DKWT: the Dvoretzky-Kiefer-Wolfowitz tournament, which stops when it knows the Condorcet winner.
 
+The arms form a line, and the winner of a match meets the next arm. A match has stages s = 1, 2, ... In stage s, the
+pair meets T_s times. The match ends if the shares of wins in this stage differ by more than h = 2^-(s + 1). Otherwise
+the next, longer stage begins. If both arms of a pair are equally good, the match may never end.
+
+The length of a stage is T_s = ceil(8 ln(4 / gamma_s) / h^2), with gamma_s = 6 delta / (K pi^2 s^2). The policy then
+names a wrong arm with a probability of at most delta.
+
 Haddenhorst, Bengs, Huellermeier. Identification of the Generalized Condorcet Winner in Multi-dueling Bandits. NeurIPS
 2021; read from the authors' program (github.com/bjoernhad/GCWidentification, functions `algo_1`, `algo_2`, `DKWT`), for
-comparisons of two arms. If a pair is even, it may never stop.
-
-The arms form a line; the winner of a match meets the next arm. A match has stages s = 1, 2, ... Let h = 2^-(s + 1). In
-stage s, the pair meets T_s = ceil(8 ln(4 / gamma_s) / h^2) times anew. The match ends if the shares of wins in this
-stage differ by more than h. The errors gamma_s = 6 delta / (K pi^2 s^2) of all stages and matches add up to at most
-delta. The authors' program repeats the last match; this policy does not.
+comparisons of two arms. The authors' program repeats the last match, but this policy does not.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ class Now:
     stage: int  # s
     goal: int  # T_s
     n: int  # duels of this stage
-    wins: int  # those that the champion won
+    wins: int  # duels of this stage that the champion won
 
 
 class State(NamedTuple):
@@ -57,13 +59,11 @@ def open_stage(state: State, params: Params, stage: int) -> None:
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """Return the pair of the match, or the remaining arm alone."""
     now = state.now[0]
     return now.champion, now.challenger if now.challenger < now.n_arms else now.champion
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Count the duel; at the end of a stage, test whether the match is decided."""
     if outcome == 0:
         return
     now = state.now[0]

@@ -1,13 +1,14 @@
 """D-TS, Double Thompson Sampling: two samples from the posterior choose the two arms, to find a Copeland winner.
 
-Wu, Liu. Double Thompson Sampling for Dueling Bandits. NIPS 2016 (arXiv 1604.07101), Algorithm 1. An arm's optimistic
-Copeland score is the number of arms that it may beat, and the arms with the largest score are the candidates. The first
-arm is the candidate that beats the most arms in a posterior sample (phase 1; ties are broken at random). A second
-posterior sample then chooses among the arms that are not yet known to beat the first arm. The second arm has the
-largest sampled probability of beating the first arm (phase 2).
+A Copeland winner is an arm that beats the most arms. The candidates are the arms with the smallest number of rivals
+that are known to beat them. In phase 1, the result of each pair is sampled, and the first arm is the candidate with the
+most wins in this sample. In phase 2, the win rate of each other arm against the first arm is sampled anew. The second
+arm is the arm with the largest sample. Arms that are known to beat the first arm are left out.
 
-In the first phase it matters only which samples are above 1/2, so coins replace Beta draws (see `tournament`). The
-second phase draws the few samples that may be the largest (see `thompson`).
+Phase 1 uses only whether samples are above 1/2, so coins replace Beta draws (see `tournament`). Phase 2 draws only the
+few samples that may be the largest (see `thompson`).
+
+Wu, Liu. Double Thompson Sampling for Dueling Bandits. NIPS 2016 (arXiv 1604.07101), Algorithm 1.
 """
 
 from __future__ import annotations
@@ -30,11 +31,10 @@ class Params(NamedTuple):
 
 
 class Known(NamedTuple):
-    """The counts and posteriors of all pairs, and the optimistic Copeland scores.
+    """The duels and posteriors of all pairs, and the number of rivals that are known to beat each arm.
 
-    Arm i is blocked by arm j while u_ij < 1/2, that is, while ``crossings[i, j]`` exceeds alpha ln t. As t grows, arms
-    stop blocking arm i, in ascending order of its crossings. A row is therefore read again only after a duel of one of
-    its pairs, or when alpha ln t has exceeded its `release`.
+    Arm j *blocks* arm i if it is known to beat arm i. This is so if ``crossings[i, j]`` exceeds alpha ln t (see
+    `statistics`). Row i is read again only after a duel of arm i, or when alpha ln t exceeds ``release[i]``.
     """
 
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
@@ -77,7 +77,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 
 @kernel
 def refresh_scores(known: Known, bonus: float) -> None:
-    """Update ``blocked[i] = #{j: u_ij < 1/2}``."""
+    """Update the number of arms that block each arm."""
     if vector.smallest(known.release) >= bonus:
         return
     for i in range(known.release.shape[0]):
@@ -88,7 +88,7 @@ def refresh_scores(known: Known, bonus: float) -> None:
 
 @kernel
 def candidates(blocked: IntVector) -> tuple[int, int]:
-    """Return the number of arms with the largest optimistic Copeland score, and the first of these arms."""
+    """Return the number of candidates, and the first candidate. Candidates have the fewest blocking arms."""
     least, count, first = vector.fewest(blocked), 0, 0
     for k in range(blocked.shape[0] - 1, -1, -1):
         if blocked[k] == least:
@@ -99,10 +99,7 @@ def candidates(blocked: IntVector) -> tuple[int, int]:
 
 @kernel
 def second_of_fresh_sample(known: Known, levels: thompson.Levels, first: int, bonus: float, rng: Generator) -> int:
-    """Phase 2: return the arm i with the largest new theta_i,first among the arms with l_i,first <= 1/2.
-
-    The value of the first arm itself is 1/2.
-    """
+    """Return the arm with the largest new sample against ``first`` (phase 2). The sample of ``first`` itself is 1/2."""
     rows = thompson.Posteriors(known.wins[:, first], known.wins[first], known.log_mass[first], 0)
     field = thompson.Field(levels.every, levels.bits[first], first, known.crossings[first], bonus)
     thompson.renew_level(levels, first, rows, field, 0.5)

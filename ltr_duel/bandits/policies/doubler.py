@@ -1,15 +1,18 @@
-"""Doubler and its variants: a bandit chooses the right arm; the left arm is one of its choices in the last epoch.
+"""Doubler and its variants: a bandit chooses the right arm, and the left arm is one of its choices in the last epoch.
 
-Time is divided into epochs of 1, 2, 4, ... steps (2, 4, 8, ... in the text of Wolfenfeld's survey). In an epoch the
-left arm is a uniform draw from the multiset of arms that the right player chose in the previous epoch. The right player
-thus has a fixed opponent, and solves an ordinary bandit problem.
+Time is divided into epochs of 1, 2, 4, ... steps. In an epoch, the left arm is drawn from the arms that the right
+player chose in the previous epoch. An arm that was chosen often is also drawn often. The right player thus has a fixed
+opponent, and solves an ordinary bandit problem.
 
-`doubler` (Ailon, Karnin, Joachims, ICML 2014; Algorithm 8 of the survey) has a UCB1 bandit (see `cardinal`), which is
-reset in each epoch. Its bound is for UCB1's constant 2, not for the default .5. `improved_doubler` (Algorithm 9) never
-resets its bandit. Because the opponent changes, it adds f, an estimate of the opponent's utility, to the reward. After
-each epoch, the right player's share of wins in the epoch, minus 1/2, is added to f, as in Algorithm 9; the survey's
-derivation gives twice this amount. `thompson_doubler` (Algorithm 10, "unforgetful") has a Thompson bandit that is never
-reset, and no correction. Comments cite the lines of Algorithms 8 and 9, counted from `input`.
+- `doubler` has a UCB1 bandit (see `cardinal`), which is reset in each epoch. Its regret bound is for UCB1's constant 2,
+  not for the default 0.5.
+- `improved_doubler` never resets its bandit. Because the opponent changes, it adds f, an estimate of the opponent's
+  utility, to the reward. After each epoch, f grows by the right player's share of wins minus 1/2, as in Algorithm 9.
+  The derivation in the survey gives twice this amount.
+- `thompson_doubler` has a Thompson bandit, which is never reset. It does not use f.
+
+The three policies are Algorithms 8, 9 and 10 of Wolfenfeld's survey, whose text has epochs of 2, 4, 8, ... steps.
+Comments cite the lines of Algorithms 8 and 9, counted from `input`. `doubler` is by Ailon, Karnin, Joachims, ICML 2014.
 """
 
 from __future__ import annotations
@@ -31,10 +34,10 @@ class Params(NamedTuple):
 
 
 class Opponent(NamedTuple):
-    """The left player: a uniform draw from the multiset of arms that the right player chose in the previous epoch."""
+    """The left player. It draws from the arms that the right player chose in the previous epoch."""
 
-    cumulative: IntVector  # (K,) running sum of this multiset's histogram
-    chosen: IntVector  # (K,) histogram of the right arms of this epoch
+    cumulative: IntVector  # (K,) running sum over the arms: how often each arm was chosen in the previous epoch
+    chosen: IntVector  # (K,) how often each arm was chosen on the right in this epoch
 
 
 class Epoch:
@@ -50,7 +53,7 @@ class State(NamedTuple):
 
 
 class ImprovedState(State):
-    """The same arrays in another class, because each policy needs a separate class."""
+    """The same arrays in another class, because each policy needs a class of its own."""
 
 
 class ThompsonState(NamedTuple):
@@ -66,13 +69,13 @@ def new_opponent(n_arms: int) -> Opponent:
 
 @kernel
 def starts_epoch(t: int) -> bool:
-    """Return whether t is the first step of an epoch; epoch p consists of the steps 2^(p-1) to 2^p - 1."""
+    """Return whether t is the first step of an epoch. Epoch p consists of the steps 2^(p-1) to 2^p - 1."""
     return t & (t - 1) == 0
 
 
 @kernel
 def replace_members(opponent: Opponent, rng: Generator) -> None:
-    """Replace the opponent's multiset by the arms of the previous epoch; the first multiset is one random arm."""
+    """Let the left player draw from the arms of the previous epoch. The first epoch has one random arm on the left."""
     if opponent.chosen.sum() == 0:
         opponent.chosen[random_below(opponent.chosen.shape[0], rng)] = 1
     total = 0
@@ -127,7 +130,6 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 
 
 def thompson_select(state: ThompsonState, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
-    """Return an arm drawn from the opponent, and the arm with the largest theta (Algorithm 10)."""
     if starts_epoch(t):
         replace_members(state.opponent, rng)
     left = random_member(state.opponent, rng)
@@ -135,7 +137,7 @@ def thompson_select(state: ThompsonState, params: NoParams, t: int, rng: Generat
 
 
 def update(state: Any, params: Any, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Lines 9 and 10, or 8 and 9: the reward is b + f."""
+    """Reward the right arm with b + f. Here b is 1 if the right arm won, else 0."""
     now, won = state.now[0], right_won(outcome, rng)
     cardinal.record_reward(state.bandits, 0, second, won + now.utility)
     state.opponent.chosen[second] += 1
@@ -143,12 +145,11 @@ def update(state: Any, params: Any, t: int, first: int, second: int, outcome: in
 
 
 def recommend(state: Any, params: Any) -> int:
-    """Return the most frequent arm of the left player's multiset (the paper defines no recommendation)."""
+    """Return the arm that the left player draws most often, because the paper defines no recommendation."""
     return most_frequent(state.opponent)
 
 
 def improved_recommend(state: ImprovedState, params: Params) -> int:
-    """Return the arm that the right player chose most."""
     return cardinal.most_played(state.bandits, 0)
 
 

@@ -1,17 +1,21 @@
-"""ECW-RMED: each pair plays as often as the relaxed lower bound on regret requires, given the current estimates.
+"""ECW-RMED: compare each pair only as often as is necessary to identify a Copeland winner.
+
+A Copeland winner is an arm that beats the most arms. A lower bound on regret says how many duels of each pair are
+necessary to identify such an arm. ECW-RMED computes these numbers from its estimates (see `ecw_plans`). In each pass,
+it plays the pairs that have fewer duels than necessary.
+
+Let i* be an arm that seems to be a Copeland winner, and L_i the number of arms that beat arm i. The *evidence* from the
+duels of arms i and j is n_ij d_ij. Here n_ij is the number of these duels, and d_ij is the Kullback-Leibler divergence
+of two coins, one with the win rate of the pair and one fair. The duels before step t suffice if two constraints hold:
+
+- For every arm j that i* beats, the evidence n_i*j d_i*j is at least ln t.
+- For every arm i other than i*, choose any L_i - L_i* + 1 arms that beat arm i, without i*. The evidence from the duels
+  of arm i with them adds up to at least ln t. If fewer arms beat arm i, it has no constraint.
+
+The paper calls the pairs of this pass L_C, its pairs that have still to play L_R, and the pairs of the next pass L_N.
 
 Komiyama, Honda, Nakagawa. Copeland Dueling Bandit Problem: Regret Lower Bound, Optimal Algorithm, and Computationally
-Efficient Algorithm. ICML 2016 (arXiv 1605.01677). The algorithm without the relaxation (CW-RMED) solves a linear
-program with exponentially many constraints in each step and is not implemented.
-
-Let i* be an estimated Copeland winner, and L_i the number of arms that beat arm i. A pair met n_ij times, i won the
-share phat_ij of these duels, and d_ij = d(phat_ij, 1/2), where d is the Kullback-Leibler divergence of two coins. There
-are two kinds of relaxed constraints on q_ij = n_ij / ln t. First, q_i*j d_i*j >= 1 for every arm j that i* beats.
-Second, take any other arm i, and any L_i - L_i* + 1 arms j that beat i and are not i*. The sum of q_ij d_ij over these
-arms j must be at least 1. Without so many arms j, arm i has no constraint; no arm has one if i* is a Condorcet winner.
-The cheapest q_ij are stored and updated (see `ecw_plans`).
-
-L_C contains the pairs of this pass, L_R the pairs of L_C that are still to play, and L_N the pairs of the next pass.
+Efficient Algorithm. ICML 2016 (arXiv 1605.01677).
 """
 
 from __future__ import annotations
@@ -54,7 +58,6 @@ class State(NamedTuple):
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """L_C = L_R = all pairs, L_N is empty."""
     i, j = np.triu_indices(n_arms, 1 if n_arms > 1 else 0)
     current, following = np.zeros((2, n_arms * (n_arms + 1) // 2), np.int64)
     current[: i.size] = i * n_arms + j
@@ -66,7 +69,6 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """Return a pair that is not known well enough, otherwise the next pair of L_C."""
     now, n_arms = state.now[0], state.free.shape[0]
     pair = neglected_pair(state.estimates.wins, params.alpha, params.beta, t) if now.place == 0 else -1
     now.forced = pair >= 0
@@ -77,7 +79,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 
 @kernel
 def neglected_pair(wins: IntMatrix, alpha: float, beta: float, t: int) -> int:
-    """Return the first pair that met too rarely, or whose share is too close to 1/2; -1 if no such pair exists."""
+    """Return the first pair that met too rarely, or whose win rate is too close to 1/2. Return -1 if there is none."""
     n_arms = wins.shape[0]
     often = alpha * sqrt(log(t))
     near = beta / max(1.0, log(log(t))) if t > 2 else beta
@@ -90,7 +92,6 @@ def neglected_pair(wins: IntMatrix, alpha: float, beta: float, t: int) -> int:
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Count the duel, and plan the next pass."""
     stale = state.plans.superiors.stale
     if outcome > 0:
         ecw_plans.record(state.estimates, stale, first, second)
@@ -104,7 +105,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 @kernel
 def end_turn(state: State, first: int, second: int, log_t: float) -> None:
-    """Remove the pair from L_R; add to L_N the pairs outside L_R that met less often than planned."""
+    """Note that a pair has played. Pairs that met less often than planned join the next pass."""
     now, wins, n_arms = state.now[0], state.estimates.wins, state.free.shape[0]
     state.free[min(first, second), max(first, second)] = wins[first, second] + wins[second, first]
     winner = confident_winner(state, log_t)
@@ -126,7 +127,7 @@ def end_turn(state: State, first: int, second: int, log_t: float) -> None:
 
 @kernel
 def falls_short(met: FloatVector, plan: FloatVector, log_t: float) -> bool:
-    """Return whether a pair met less often than planned."""
+    """Return whether any pair met less often than planned."""
     found = 0
     for k in range(met.shape[0]):  # without a branch, so that the loop is vectorised
         found += plan[k] * log_t > met[k]
@@ -135,7 +136,7 @@ def falls_short(met: FloatVector, plan: FloatVector, log_t: float) -> bool:
 
 @kernel
 def join(state: State, i: int, j: int) -> None:
-    """Add a pair to L_N, unless it is in L_R or L_N."""
+    """Add a pair to the next pass, unless it was added before or has still to play in this pass."""
     if state.free[i, j] < inf:
         now = state.now[0]
         state.free[i, j] = inf
@@ -145,7 +146,7 @@ def join(state: State, i: int, j: int) -> None:
 
 @kernel
 def confident_winner(state: State, log_t: float) -> int:
-    """Return the first estimated Copeland winner whose constraints the duels so far fulfil, or -1."""
+    """Return the first arm that seems to be a Copeland winner and has enough evidence, or -1 if there is none."""
     losses = state.estimates.losses
     least = vector.fewest(losses)
     for i in range(losses.shape[0]):
@@ -156,9 +157,9 @@ def confident_winner(state: State, log_t: float) -> int:
 
 @kernel
 def confidence(state: State, winner: int, enough: float) -> float:
-    """Return the largest ln t for which the duels so far fulfil the constraints: each sum of n_ij d_ij is >= ln t.
+    """Return the largest ln t for which the duels so far fulfil the constraints of ``winner``.
 
-    If the value is below ``enough``, the result may be any number between both.
+    To save time, the result is only approximate if it is below ``enough``.
     """
     wins, divergence, losses = state.estimates.wins, state.estimates.divergence, state.estimates.losses
     limit = inf
@@ -180,7 +181,7 @@ def confidence(state: State, winner: int, enough: float) -> float:
 
 @kernel
 def sort_evidence(state: State, i: int, winner: int) -> None:
-    """Write the arms that seem to beat i, except ``winner``, into `order`, sorted by n d."""
+    """Write the arms that seem to beat arm i, except ``winner``, into ``order``. The least evidence comes first."""
     wins, divergence, size = state.estimates.wins, state.estimates.divergence, 0
     for j in range(wins.shape[0]):
         if j != winner and ecw_plans.beats(wins, j, i):
@@ -194,16 +195,12 @@ def sort_evidence(state: State, i: int, winner: int) -> None:
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
-    """If a winner with enough evidence meets itself, return the last step before another pair is due; else return t."""
     return last_step_alone(state, params.alpha, t)
 
 
 @kernel
 def last_step_alone(state: State, alpha: float, t: int) -> int:
-    """Return the last step in which the winner is certain to be alone in L_C, or t if this is not certain now.
-
-    The margin around 1/2 shrinks as t grows, so a pair can become due only because it met too rarely.
-    """
+    """Return the last step up to which the winner is certain to play alone, or t if this is not certain."""
     wins, n_arms, log_t = state.estimates.wins, state.free.shape[0], max(1.0, log(t))
     if state.now[0].n_current != 1 or confident_winner(state, log_t) * (n_arms + 1) != state.current[0]:
         return t
@@ -215,7 +212,7 @@ def last_step_alone(state: State, alpha: float, t: int) -> int:
 
 
 def recommend(state: State, params: Params) -> int:
-    """Return the arm that meets itself if it is an estimated Copeland winner, else the arm that beats the most arms."""
+    """Return the winner if it still seems to be a Copeland winner, otherwise the arm that beats the most arms."""
     winner, losses = state.now[0].winner, state.estimates.losses
     if winner >= 0 and losses[winner] == vector.fewest(losses):
         return winner

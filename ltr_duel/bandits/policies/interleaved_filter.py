@@ -1,14 +1,15 @@
 """Interleaved Filter: one candidate meets all remaining rivals in turn, until a rival is confidently better.
 
-Yue, Broder, Kleinberg, Joachims. The K-armed Dueling Bandits Problem. JCSS 2012; Algorithm 1 of Wolfenfeld's survey;
-comments cite its line numbers.
+This rival is the next candidate. Rivals that the candidate confidently beats are removed. With ``prune``, the rivals
+that the old candidate beat on average are also removed when it is replaced. This is Interleaved Filter 2 of the JCSS
+paper. Without ``prune``, the policy is Interleaved Filter 1.
 
-With ``prune``, all rivals that lost to a candidate on average are removed when the candidate is replaced (Interleaved
-Filter 2 of the JCSS paper). Without ``prune``, only rivals that lost confidently are removed (Interleaved Filter 1, and
-the survey's listing). The confidence radius is ``radius_scale * sqrt(ln(1/delta) / n)`` with delta = 1 / (T K^2), as in
-the journal paper. (The paper on Beat the Mean uses delta = 1 / (2 T K), which gives a smaller radius.) For removing a
-rival, the survey prints the condition "q - c < 1/2", but means q - c > 1/2: q is the candidate's share of wins against
-the rival, and c the radius.
+The confidence radius is ``radius_scale * sqrt(ln(1/delta) / n)`` with delta = 1 / (T K^2), as in the JCSS paper. A
+rival is removed if q - c > 1/2, where q is the candidate's share of wins against the rival, and c is the radius.
+Wolfenfeld's survey prints this condition with the wrong sign.
+
+Yue, Broder, Kleinberg, Joachims. The K-armed Dueling Bandits Problem. JCSS 2012; Algorithm 1 of Wolfenfeld's survey.
+Comments cite its line numbers.
 """
 
 from __future__ import annotations
@@ -50,7 +51,6 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """Return the candidate and the next rival, or the candidate twice if no rival is left."""
     if t == 1:
         choose_first(state, rng)
     now = state.now[0]
@@ -69,7 +69,6 @@ def choose_first(state: State, rng: Generator) -> None:
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Count the duel; after a sweep, remove beaten rivals and perhaps replace the candidate."""
     if outcome == 0:
         return
     now = state.now[0]
@@ -81,7 +80,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 @kernel
 def end_sweep(state: State, radius_scale: float, prune: bool, rng: Generator) -> None:
-    """Lines 8 to 13, with n duels of the candidate against each rival."""
+    """Lines 8 to 13. The candidate has met each rival n times."""
     now = state.now[0]
     now.next = 0
     now.sweeps += 1
@@ -125,7 +124,7 @@ def recommend(state: State, params: Params) -> int:
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
-    """Return `NEVER`: a candidate without rivals is played to the end."""
+    """Return `NEVER`, because a candidate without rivals is played to the end."""
     return NEVER
 
 

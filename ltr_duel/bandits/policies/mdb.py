@@ -1,7 +1,10 @@
-"""MDB: if several arms may be the Condorcet winner, all arms that a wider bound does not exclude meet at once.
+"""MDB, Multi-Dueling Bandits: all arms that may be the Condorcet winner are compared at once.
+
+The Condorcet winner is the arm that beats every other arm. A narrow confidence bound says which arms may be this
+winner. A single such arm plays alone. If there are several, all arms that a wider bound does not exclude are compared.
 
 Brost, Seldin, Cox, Lioma. Multi-Dueling Bandits and Their Application to Online Ranker Evaluation. CIKM 2016 (extended:
-arXiv 1608.06253), Algorithm 1; comments cite its line numbers. The defaults are those of the paper's grid search.
+arXiv 1608.06253), Algorithm 1. Comments cite its line numbers. The defaults are the best of the paper's grid search.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, SignMa
 
 class Params(NamedTuple):
     alpha: float = 0.5  # width of the narrow bound u
-    beta: float = 1.5  # the wider bound v has beta alpha under the root, where u has alpha
+    beta: float = 1.5  # the wider bound v uses beta alpha in place of alpha
 
 
 class State(NamedTuple):
@@ -60,7 +63,7 @@ def update(state: State, params: Params, t: int, slate: IntVector, size: int, wo
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
-    """Return the last step before the bound of a second arm reaches 1/2; until then an arm is alone in E."""
+    """Return the last step before a second arm may be the Condorcet winner."""
     narrow = params.alpha * log(t)
     nearest = np.inf
     for k in range(state.crossing.shape[0]):

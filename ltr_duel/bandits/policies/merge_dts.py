@@ -1,13 +1,15 @@
-"""MergeDTS: double Thompson sampling within small batches of arms; beaten arms are removed and batches merged.
+"""MergeDTS: double Thompson sampling within small batches of arms. Beaten arms are removed, and batches are merged.
+
+In each step, one batch plays. The result of each pair in the batch is sampled from the posterior, and the first arm is
+the arm with the most wins in this sample. The win rates of the first arm are then sampled anew. The second arm is the
+arm against which the first arm has the largest sample. This choice soon eliminates beaten arms.
+
+A batch of one arm joins the next batch. The confidence bounds contain ln(t + C), where t counts the steps of the
+current stage (see `batches`). In the paper's experiments, alpha = 0.8^6, C = 400,000 and batches of 16 were best. The
+theory does not cover this alpha.
 
 Li, Markov, de Rijke, Zoghi. MergeDTS: A Method for Effective Large-Scale Online Ranker Evaluation. ACM TOIS 2020 (arXiv
-1812.04412). In the paper's experiments, alpha = 0.8^6, C = 400,000 and batches of 16 were best; the theory does not
-cover this alpha.
-
-The first arm of a duel is the arm that wins the most duels in a tournament sampled from the posterior. In a second
-sample, the second arm is the arm that the first arm beats with the largest probability. This choice soon eliminates
-beaten arms. A batch of one arm joins the next batch. In each stage, the time t in the confidence bounds, ln(t + C),
-starts again. Many coins are computed at once (see `tournament`), and few Beta samples are drawn (see `thompson`).
+1812.04412).
 """
 
 from __future__ import annotations
@@ -65,7 +67,6 @@ class State(NamedTuple):
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """Return the state in which each arm has one win against every other arm."""
     tournament = new_tournament(n_arms, largest_batch(n_arms, params.batch))
     wins, crossings = np.ones((n_arms, n_arms), np.int64), np.zeros((n_arms, n_arms))
     levels, batches = thompson.new_levels(n_arms, n_arms), new_batches(n_arms, params.batch)
@@ -78,7 +79,6 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """Return the winner of a sampled tournament, and the arm likeliest to lose against it in a new sample."""
     batches, now = state.batches, state.batches.now[0]
     if t == 1:
         shuffle(batches.arms, rng)
@@ -105,7 +105,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 
 @kernel
 def join_next(batches: Batches, m: int) -> int:
-    """Join batch m with the next batch (the last batch with the previous batch); return the new batch."""
+    """Join batch m with the next batch, or with the previous batch if m is the last. Return the joined batch."""
     now = batches.now[0]
     m = min(m, now.count - 2)
     for k in range(m + 1, now.count):
@@ -116,7 +116,7 @@ def join_next(batches: Batches, m: int) -> int:
 
 @kernel
 def likely_loser(state: State, arms: IntVector, first: int, rng: Generator) -> int:
-    """Sample anew, for each other arm, the probability that ``first`` beats it; return the arm with the largest."""
+    """Sample the probability that ``first`` beats each other arm. Return the arm with the largest sample."""
     levels, row = state.levels, state.row
     known = thompson.Posteriors(state.wins[first], state.wins[:, first], state.log_mass[first], 1)
     field = thompson.Field(arms, row, first, levels.zeros, 0.0)
@@ -147,7 +147,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 @kernel
 def look_again(state: State) -> None:
-    """Mark the stored results about batches as outdated, because a batch changed or a new stage restarted t."""
+    """Mark what is stored about the batches as outdated."""
     state.stale[:] = 1
     state.levels.patience[:] = -1
 

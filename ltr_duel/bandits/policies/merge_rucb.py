@@ -1,11 +1,13 @@
-"""MergeRUCB: RUCB within small batches of arms; beaten arms are removed and batches merged.
+"""MergeRUCB: RUCB within small batches of arms. Beaten arms are removed, and batches are merged.
 
-Zoghi, Whiteson, de Rijke. MergeRUCB: A Method for Large-Scale Online Ranker Evaluation. WSDM 2015. The upper confidence
-bound u_ij of the probability that arm i beats arm j contains ln(t + C), with C = ((4 alpha - 1) K^2 / ((2 alpha - 1)
-delta))^(1 / (2 alpha - 1)). This makes u_ij large: for a hundred arms, the logarithm starts near 15.
+In each step, one batch plays (see `batches`). The first arm is a random arm of the batch, and the second arm has the
+largest upper confidence bound against the first. The bound contains ln(t + C), with C = ((4 alpha - 1) K^2 / ((2 alpha
+- 1) delta))^(1 / (2 alpha - 1)). For a hundred arms, this logarithm starts near 15, so the bounds are large.
 
-As in the authors' program (Lerot), each arm starts with one win against every other arm, batches of one arm are
-skipped, and a stage ends when at most K / 2^stage + 1 arms remain.
+As in the authors' program (Lerot), each arm starts with one win against every other arm, and batches of one arm are
+skipped. A stage ends when at most K / 2^stage + 1 arms remain.
+
+Zoghi, Whiteson, de Rijke. MergeRUCB: A Method for Large-Scale Online Ranker Evaluation. WSDM 2015.
 """
 
 from __future__ import annotations
@@ -45,7 +47,6 @@ class State(NamedTuple):
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """Return the state in which each arm has one win against every other arm."""
     odds = (4 * params.alpha - 1) * n_arms**2 / ((2 * params.alpha - 1) * params.delta)
     head_start = odds ** (1 / (2 * params.alpha - 1))
     wins, crossings = np.ones((n_arms, n_arms), np.int64), np.zeros((n_arms, n_arms))
@@ -53,7 +54,6 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """Return a random arm of step t's batch, and the arm of the batch with the largest bound against this arm."""
     batches = state.batches
     if t == 1:
         shuffle(batches.arms, rng)
@@ -69,7 +69,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 
 @kernel
 def strongest_rival(wins: IntMatrix, arms: IntVector, champion: int, bonus: float, rng: Generator) -> int:
-    """Return the arm j with the largest u_jc, except the champion c; ties are broken at random."""
+    """Return the arm with the largest bound against the champion. Ties are broken at random."""
     best, ties, rival = -1.0, 0, champion
     for j in arms:
         u = bound_against(wins, j, champion, bonus)
@@ -89,7 +89,7 @@ def strongest_rival(wins: IntMatrix, arms: IntVector, champion: int, bonus: floa
 
 @kernel
 def bound_against(wins: IntMatrix, j: int, champion: int, bonus: float) -> float:
-    """Return u_jc for the champion c, or -2 if j is the champion."""
+    """Return the upper confidence bound of arm j against the champion, or -2 if j is the champion."""
     if j == champion:
         return -2.0
     n = wins[j, champion] + wins[champion, j]
@@ -108,7 +108,7 @@ def recommend(state: Any, params: Any) -> int:
 
 
 def idle_until(state: Any, params: Any, t: int) -> int:
-    """Return `NEVER` once one arm remains: this arm is played to the end."""
+    """Return `NEVER` once one arm remains, because this arm is played to the end."""
     return NEVER if arms_left(state.batches) == 1 else t
 
 

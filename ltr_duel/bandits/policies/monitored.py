@@ -1,17 +1,18 @@
 """Monitored Dueling Bandits: RUCB or D-TS starts anew when the preference of a pair has changed.
 
-Kolpaczki, Huellermeier, Bengs. Piecewise-Stationary Dueling Bandits. TMLR 2024; read from the authors' program
-(github.com/kolpaczki/Piecwise-Stationary-Dueling-Bandits, `MonitoredDuelingBandits` with its heuristic parameters and
-exact windows), for M stationary segments.
-
-In each period, all pairs meet once, in a fixed order; in the other steps the monitored policy chooses. The policy
-learns from both kinds of duels. A window stores the last w monitoring duels of each pair. A change is detected when the
-wins of its two halves differ by more than b; then the policy and all windows start anew. With
+Time is divided into periods. In each period, all pairs first meet once, to monitor their preferences. In the other
+steps, the monitored policy (RUCB or D-TS) chooses the arms. This policy learns from all duels. A window stores the last
+w monitoring duels of each pair. A change is detected when the numbers of wins in the two halves of a window differ by
+more than b. The policy and all windows then start anew. If the preferences are constant within M segments of the run,
 
     C = ln((4 T + 2) sqrt(T) / (sqrt(M) K)),  w = ceil(8 C / gap^2), made even,  b = sqrt(w C / 2)
 
-The share of monitoring steps is gamma = sqrt(M w / T) (K - 1) / 2, and the period has floor(K (K - 1) / (2 gamma))
-steps. If gamma >= 1, the monitored policy has one step in each period.
+The share of monitoring steps is gamma = sqrt(M w / T) (K - 1) / 2, and a period has floor(K (K - 1) / (2 gamma)) steps.
+If gamma >= 1, the monitored policy has one step in each period.
+
+Kolpaczki, Huellermeier, Bengs. Piecewise-Stationary Dueling Bandits. TMLR 2024; read from the authors' program
+(github.com/kolpaczki/Piecwise-Stationary-Dueling-Bandits, `MonitoredDuelingBandits` with its heuristic parameters and
+exact windows).
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Params(NamedTuple):
 
 
 class Now:
-    start: int  # step in which it was detected
+    start: int  # step in which the last change was detected
     period: int
     limit: float  # b
 
@@ -62,7 +63,7 @@ class Windows(NamedTuple):
 class RucbState(NamedTuple):
     policy: UcbPolicy
     memory: NDArray[np.uint64]  # the arrays of ``policy``
-    fresh: NDArray[np.uint64]  # the same before the first duel
+    fresh: NDArray[np.uint64]  # these arrays before the first duel
     windows: Windows
 
 
@@ -84,7 +85,7 @@ def thompson_init(n_arms: int, horizon: int, params: Params) -> ThompsonState:
 
 
 def new_windows(n_arms: int, horizon: int, params: Params) -> Windows:
-    """Return empty windows of the length that the parameters determine."""
+    """Return empty windows. Their length follows from the parameters."""
     first, second = np.triu_indices(n_arms, 1)
     pairs, least = max(1, first.size), 1.0  # with T < K, the logarithm would be negative
     level = max(least, log((4.0 * horizon + 2.0) * sqrt(horizon) / (sqrt(params.segments) * n_arms)))
@@ -115,7 +116,6 @@ implement(own_params, DtsPolicy, _thompson_params)
 
 
 def select(state: Any, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """Return the pair to monitor, or the pair that the monitored policy chooses."""
     pair, windows = monitored_pair(state.windows, t), state.windows
     if pair >= 0:
         return windows.first[pair], windows.second[pair]
@@ -124,14 +124,13 @@ def select(state: Any, params: Params, t: int, rng: Generator) -> tuple[int, int
 
 @kernel
 def monitored_pair(windows: Windows, t: int) -> int:
-    """Return the index of the pair to monitor in step t, or -1."""
+    """Return the index of the pair to monitor in step t, or -1 if the monitored policy chooses."""
     now = windows.now[0]
     index = (t - now.start - 1) % now.period
     return index if index < windows.n.shape[0] else -1
 
 
 def update(state: Any, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Pass the duel to the monitored policy; if a change is detected, start anew."""
     since = t - state.windows.now[0].start
     hooks.update(state.policy, own_params(state.policy, params), since, first, second, outcome, rng)
     if changed(state.windows, t, outcome):
@@ -141,7 +140,7 @@ def update(state: Any, params: Params, t: int, first: int, second: int, outcome:
 
 @kernel
 def changed(windows: Windows, t: int, outcome: int) -> bool:
-    """Store a monitoring duel; if it reveals a change, empty all windows and return True."""
+    """Store a monitoring duel. If it reveals a change, empty all windows and return True."""
     pair, now = monitored_pair(windows, t), windows.now[0]
     if pair < 0:
         return False

@@ -1,11 +1,14 @@
 """MultiSBM: each left arm has a bandit that chooses the right arm, which is the left arm of the next duel.
 
-Ailon, Karnin, Joachims. Reducing Dueling Bandits to Cardinal Bandits. ICML 2014, Algorithm 2. The bound holds if the
-exploration constant of the base bandits (see `cardinal`) is at least max(3, 2 + ln K / ln ln T). After N plays of a
-bandit and n plays of an arm, the arm's confidence width is sqrt(alpha ln N / n) here, and sqrt((alpha + 2) ln t / (2
-n)) in the paper. The paper's constant 3 therefore corresponds to ``alpha = 2.5`` here. The default, 3, explores more
-than the bound requires. Both public programs (HuasenWu/DuelingBandits, jkomiyama/duelingbanditlib) are equivalent to
-``multisbm:alpha=2.5``, except that they break ties by the lowest number.
+The bandits are UCB1 bandits (see `cardinal`). After N plays of a bandit and n plays of an arm, the confidence width of
+the arm is sqrt(alpha ln N / n). In the paper, it is sqrt((alpha + 2) ln t / (2 n)). The paper's alpha = 3 therefore
+corresponds to ``alpha = 2.5`` here. In the paper, the regret bound needs an alpha of at least max(3, 2 + ln K / ln ln
+T).
+
+Both public programs (HuasenWu/DuelingBandits, jkomiyama/duelingbanditlib) are equivalent to ``multisbm:alpha=2.5``,
+except that they break ties by the lowest number.
+
+Ailon, Karnin, Joachims. Reducing Dueling Bandits to Cardinal Bandits. ICML 2014, Algorithm 2.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """K UCB1 bandits over K arms; the bandit of left arm x is in row x."""
+    """K UCB1 bandits over K arms. Row x belongs to the bandit of the left arm x."""
 
     bandits: UcbBandits
     scale: FloatVector  # (K,) sqrt(alpha ln N) of the bandit, computed in advance to save time
@@ -42,7 +45,6 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """Return the previous right arm as the left arm, and the arm that its bandit plays."""
     if t == 1:
         state.left[0] = random_below(state.scale.shape[0], rng)  # arbitrary
     left = state.left[0]
@@ -58,7 +60,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 
 def recommend(state: State, params: Params) -> int:
-    """Return the arm chosen most often (the paper defines no recommendation)."""
+    """Return the arm that was chosen most often, because the paper defines no recommendation."""
     return vector.first_most(state.chosen)
 
 

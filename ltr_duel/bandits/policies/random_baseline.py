@@ -1,7 +1,7 @@
-"""The random policies that every paper compares with: a random pair, or a random set of arms, in each step.
+"""Random policies, which serve as a baseline: a random pair, or a random set of arms, in each step.
 
-`random` draws two different arms uniformly; `random_slate` draws a non-empty subset uniformly, as in Fig. 3 of the
-multi-dueling bandits paper (Brost et al., CIKM 2016). Only the recommendation uses the outcomes.
+`random` draws two different arms uniformly. `random_slate` draws a non-empty subset of the arms uniformly, as in Fig. 3
+of the multi-dueling bandits paper (Brost et al., CIKM 2016). Only the recommendation uses the outcomes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ def init(n_arms: int, horizon: int, params: NoParams) -> State:
 
 
 def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
-    """Draw two different arms uniformly; a single arm meets itself."""
     n_arms = state.wins.shape[0]
     if n_arms == 1:
         return 0, 0
@@ -53,7 +52,7 @@ def slate_init(n_arms: int, horizon: int, params: NoParams) -> SlateState:
 
 
 def slate_select(state: SlateState, params: NoParams, t: int, slate: IntVector, rng: Generator) -> int:
-    """Include each arm with probability 1/2; an empty set is drawn again."""
+    """Include each arm with probability 1/2. An empty set is drawn again."""
     size = 0
     while size == 0:
         for k in range(state.lead.shape[0]):
@@ -72,7 +71,7 @@ def slate_update(
 
 
 def slate_recommend(state: SlateState, params: NoParams) -> int:
-    """Return the arm that beats the most arms. For i < j, arm i beats j if ``lead[i, j] > 0``, and j beats i if < 0."""
+    """Return the arm that beats the most arms. For i < j, arm i beats arm j if ``lead[i, j]`` is positive."""
     return most_victorious(state.lead)
 
 

@@ -1,12 +1,14 @@
 """RCS, Relative Confidence Sampling: like RUCB, but a sample from the posterior chooses the first arm.
 
-Zoghi, Whiteson, de Rijke, Munos. Relative Confidence Sampling for Efficient On-Line Ranker Evaluation. WSDM 2014;
-Algorithm 4 of Wolfenfeld's survey; comments cite its line numbers. One line differs from the survey: U_xx is 1/2, as in
-RUCB's paper. The survey prints U_xx <- 0. An arm would then never meet itself, and regret would be linear.
+The first arm is the arm that beats all others in a sampled tournament. If there is none, it is the arm that was chosen
+least often. The second arm has the largest upper confidence bound against the first arm.
 
-It matters only whether each sample theta_ij is above 1/2, so coins replace Beta draws (see `thompson`). Few coins are
-needed to decide whether an arm beats all others. A candidate meets the arms in order until it loses. The winner of this
-duel is the next candidate, and goes on. The last candidate then meets the arms that it has not met.
+In the tournament, a candidate meets the arms in order until it loses. The winner of this duel is the next candidate,
+and goes on. The last candidate then meets the arms that it has not met. A coin decides each duel (see `thompson`).
+
+Zoghi, Whiteson, de Rijke, Munos. Relative Confidence Sampling for Efficient On-Line Ranker Evaluation. WSDM 2014;
+Algorithm 4 of Wolfenfeld's survey. Comments cite its line numbers. Here an arm's bound against itself is 1/2, as in
+RUCB's paper. The survey prints 0, but an arm would then never meet itself, and regret would be linear.
 """
 
 from __future__ import annotations

@@ -1,18 +1,16 @@
-"""RMED1, Relative Minimum Empirical Divergence: play each arm that its losses do not rule out as the winner.
+"""RMED1, Relative Minimum Empirical Divergence: play all arms that may still be the Condorcet winner.
+
+The Condorcet winner is the arm that beats every other arm. The *evidence* against an arm measures how unlikely its
+losses would be if this arm were the winner. An arm with too much evidence against it is ruled out. In each pass, all
+other arms play once, usually against i*, the arm with the least evidence against it.
+
+The evidence against arm i is I_i, a sum over all arms j that won at least half of their duels with arm i. Each term is
+n_ij d(phat_ij, 1/2). Here n_ij is the number of duels of the pair, phat_ij is the share of these duels that arm i won,
+and d is the Kullback-Leibler divergence between two coins. Arm i is ruled out in step t if I_i - I_i* > ln t + f(K). As
+in the paper's experiments, f(K) is 0.3 K^1.01.
 
 Komiyama, Honda, Kashima, Nakagawa. Regret Lower Bound and Optimal Algorithm in Dueling Bandit Problem. COLT 2015,
-Algorithms 1 and 2; the rate of the bound equals the lower bound if the winner is the strongest rival of every arm.
-`rmed2` contains RMED2 and RMED2FH.
-
-In each pass, RMED1 plays each arm that may still be the Condorcet winner. Its opponent is usually the likeliest winner,
-i*. If the arm is i*, or won more than half of its duels with i*, its opponent is the arm against which it won the
-smallest share of its duels. If this share is above 1/2, the opponent is i* nevertheless.
-
-The evidence against arm i measures how unlikely its losses are if arm i is the winner. It is I_i, the sum of n_ij
-d(phat_ij, 1/2) over all arms j with phat_ij <= 1/2. Here n_ij is the number of duels of i and j, phat_ij the share of
-these duels that i won, and d the Kullback-Leibler divergence between two coins. An arm is ruled out if the evidence
-against it exceeds the evidence against i* by more than ln t + f(K), with f(K) = 0.3 K^1.01 as in the paper's
-experiments. A duel changes one term in the evidence against each of its two arms.
+Algorithms 1 and 2. The module `rmed2` contains RMED2 and RMED2FH.
 """
 
 from __future__ import annotations
@@ -51,7 +49,7 @@ class Now:
 
 
 class Lists(NamedTuple):
-    """The arms of this pass (L_C), those of them that are still to play (L_R), and the arms of the next pass (L_N)."""
+    """The arms of this pass (L_C in the paper), and of the next pass (L_N). L_R are the arms still to play."""
 
     pending: FloatVector  # (K,) I_i of each arm that is in neither L_R nor L_N; infinity for the other arms
     current: IntVector  # (K,) the first n_current entries: L_C
@@ -71,7 +69,6 @@ class State(NamedTuple):
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """L_C and L_R contain all arms, L_N is empty; the initial duels compare each pair once."""
     return State(*rmed_arrays(n_arms, 1, params.scale * n_arms**params.power))
 
 
@@ -86,7 +83,6 @@ def rmed_arrays(n_arms: int, rounds: int, slack: float) -> tuple[Any, ...]:
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """Return the next arm of L_C, and its opponent."""
     now = state.now[0]
     if now.rounds > 0:
         return now.first, now.second
@@ -96,13 +92,16 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 
 @kernel
 def likely_winner(evidence: FloatVector, rng: Generator) -> int:
-    """Draw i*, an arm with the least evidence against it. Sums within a rounding error are treated as equal."""
+    """Return i*, the arm with the least evidence against it. Ties are broken at random."""
     return vector.draw_up_to(evidence, vector.smallest(evidence) + ROUNDING, rng)
 
 
 @kernel
 def strongest_opponent(share: FloatMatrix, arm: int, winner: int, rng: Generator) -> int:
-    """Return RMED1's opponent of ``arm``: i*, or the arm against which ``arm`` won the smallest share."""
+    """Return the opponent of ``arm``. If i* (here ``winner``) beats ``arm``, the opponent is i*.
+
+    Any other arm plays against the arm to which it lost most. If it beats every arm, it plays against i*.
+    """
     if share[arm, winner] <= 0.5:
         return winner
     least = vector.smallest(share[arm])
@@ -110,7 +109,6 @@ def strongest_opponent(share: FloatMatrix, arm: int, winner: int, rng: Generator
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Count the duel, and find the arms that join the next pass."""
     now = state.now[0]
     if outcome != 0:
         record_duel(state, first, second, outcome)
@@ -124,7 +122,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 @inlined
 def record_duel(state: State, first: int, second: int, outcome: int) -> None:
-    """Count a duel of two different arms, and update the shares and the evidence of both."""
+    """Count a duel of two different arms, and update the evidence against both."""
     winner, loser = (first, second) if outcome > 0 else (second, first)
     state.wins[winner, loser] += 1
     won, lost = state.wins[winner, loser], state.wins[loser, winner]
@@ -170,7 +168,7 @@ def next_initial_pair(state: State) -> None:
 
 @inlined
 def end_turn(lists: Lists, evidence: FloatVector, now: Now, arm: int, log_t: float) -> None:
-    """Remove the arm from L_R, add to L_N each arm outside L_R that is not ruled out, and perhaps begin a pass."""
+    """Note that an arm has played. Arms that are not ruled out and have played join the next pass."""
     lists.pending[arm] = evidence[arm]
     limit = vector.smallest(evidence) + log_t + now.slack
     joined = now.n_following
@@ -185,18 +183,16 @@ def end_turn(lists: Lists, evidence: FloatVector, now: Now, arm: int, log_t: flo
 
 
 def recommend(state: State, params: Params) -> int:
-    """Return i*, the arm with the least evidence against it; ties are broken by the lowest number."""
     return vector.nth_up_to(state.evidence, vector.smallest(state.evidence), 0)
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
-    """Return the last step in which i* is certain to play itself: it is alone in L_C, and no other arm joins L_N."""
     return last_step_alone(state, t)
 
 
 @kernel
 def last_step_alone(state: State, t: int) -> int:
-    """Return the last step in which L_C is certain to have one arm only, or t if it has several arms now."""
+    """Return the last step up to which one arm is certain to play alone, or t if several arms play now."""
     now = state.now[0]
     if now.rounds > 0 or now.n_current != 1:
         return t

@@ -1,17 +1,18 @@
-"""RMED2 and RMED2FH: like RMED1, but each arm meets the opponent that rules it out at the least regret.
+"""RMED2 and RMED2FH: like RMED1, but each arm plays against the opponent that rules it out at the least regret.
+
+The module `rmed` explains how arms are ruled out by evidence. Each duel of an arm gives evidence against it, and costs
+regret. The best opponent of an arm has the lowest ratio of regret to evidence.
+
+`rmed2` estimates the best opponent in each step. Before each pass, it plays every pair that has met less than alpha ln
+ln t times. `rmed2fh` first plays every pair alpha ln ln T times, where T is the number of steps. It then fixes the
+opponents permanently.
+
+If several opponents are equally good, the opponent with the lowest number is chosen, as in the authors' program
+(jkomiyama/duelingbanditlib). The authors' program also sets the estimated regret of a duel to at least 0.01. Here the
+estimate may be smaller, and even negative, as in the paper.
 
 Komiyama, Honda, Kashima, Nakagawa. Regret Lower Bound and Optimal Algorithm in Dueling Bandit Problem. COLT 2015,
-Algorithms 1 and 2. Let D_i be the gap of arm i to the winner. An arm i costs at least c_i = min_j (D_i + D_j) / (2
-d(p_ij, 1/2)), and the asymptotic regret is ln T times the sum of all c_i.
-
-Before a pass, `rmed2` plays every pair that has met less than alpha ln ln t times. It searches for such pairs whenever
-alpha ln ln t has passed an integer. `rmed2fh` first plays every pair alpha ln ln T times, and then fixes the opponents
-permanently.
-
-As in the public programs (jkomiyama/duelingbanditlib by the paper's authors, HuasenWu/DuelingBandits), ties between
-equally cheap rivals are broken by the lowest number, not at random. Two estimated costs are equal only by chance, or if
-both gaps are 0. The authors' program also replaces a sum of two gaps below 0.01 by 0.01. Here the sum is unchanged, as
-in the paper, even if it is negative.
+Algorithms 1 and 2.
 """
 
 from __future__ import annotations
@@ -43,11 +44,11 @@ class Params(NamedTuple):
 
 
 class Rmed2State(State):
-    """The state of RMED2: RMED1's arrays in another class, because each policy needs a separate class."""
+    """The state of RMED1 in another class, because each policy needs a class of its own."""
 
 
 class FixedState(State):
-    """The state of RMED2FH: RMED1's arrays in another class, because each policy needs a separate class."""
+    """The state of RMED1 in another class, because each policy needs a class of its own."""
 
 
 def init(n_arms: int, horizon: int, params: Params) -> Rmed2State:
@@ -55,13 +56,11 @@ def init(n_arms: int, horizon: int, params: Params) -> Rmed2State:
 
 
 def fixed_init(n_arms: int, horizon: int, params: Params) -> FixedState:
-    """The initial duels compare each pair alpha ln ln T times."""
     rounds = max(1, ceil(params.alpha * log(log(max(horizon, 3)))))
     return FixedState(*rmed_arrays(n_arms, rounds, params.scale * n_arms**params.power))
 
 
 def select(state: Rmed2State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """Return a pair that met too rarely, otherwise the next arm of L_C and its opponent."""
     now = state.now[0]
     if now.rounds > 0:
         return now.first, now.second
@@ -77,7 +76,6 @@ def select(state: Rmed2State, params: Params, t: int, rng: Generator) -> tuple[i
 
 
 def fixed_select(state: FixedState, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """Return the next arm of L_C, and its opponent."""
     now = state.now[0]
     if now.rounds > 0:
         return now.first, now.second
@@ -92,7 +90,6 @@ def fixed_select(state: FixedState, params: Params, t: int, rng: Generator) -> t
 
 @kernel
 def fix_rivals(state: State, rng: Generator) -> None:
-    """Fix the opponents b_l of all arms l."""
     state.now[0].unset = 0
     winner = likely_winner(state.evidence, rng)
     for k in range(state.rival.shape[0]):
@@ -101,7 +98,7 @@ def fix_rivals(state: State, rng: Generator) -> None:
 
 @kernel
 def level_at(alpha: float, t: int) -> int:
-    """Return the number of duels that each pair needs in step t: 0 for t < 3, else alpha ln ln t, rounded up."""
+    """Return the number of duels that each pair needs in step t: alpha ln ln t, rounded up."""
     if t < 3:
         return 0
     return int(ceil(alpha * log(log(t))))
@@ -109,7 +106,7 @@ def level_at(alpha: float, t: int) -> int:
 
 @kernel
 def find_neglected(state: State, alpha: float, t: int) -> bool:
-    """Advance to the next pair that met less than alpha ln ln t times; if no such pair exists, store the level."""
+    """Find the next pair that met less than alpha ln ln t times. Return whether there is such a pair."""
     now, n_arms = state.now[0], state.share.shape[0]
     level = level_at(alpha, t)
     if level <= now.level or n_arms == 1:
@@ -133,7 +130,7 @@ def find_neglected(state: State, alpha: float, t: int) -> bool:
 
 @kernel
 def cheapest_rival(wins: IntMatrix, share: FloatMatrix, terms: FloatMatrix, arm: int, winner: int) -> int:
-    """Return b_l, the cheapest arm that beats arm l, or -1. The cost of arm j is (D_l + D_j) / d(phat_lj, 1/2)."""
+    """Return the opponent that rules out ``arm`` at the least regret, or -1 if no arm beats ``arm``."""
     best, rival = inf, -1
     own = share[winner, arm] - 0.5 if winner != arm else 0.0
     for j in range(share.shape[0]):
@@ -147,7 +144,7 @@ def cheapest_rival(wins: IntMatrix, share: FloatMatrix, terms: FloatMatrix, arm:
 
 @kernel
 def meets_rival(wins: IntMatrix, share: FloatMatrix, arm: int, winner: int, rival: int, t: int) -> bool:
-    """Return whether the arm has met i* often enough to meet its cheapest rival instead of RMED1's opponent."""
+    """Return whether the arm has met i* often enough to play against its cheapest rival."""
     if rival < 0 or share[arm, rival] > 0.5 or t < 3:
         return False
     met_winner = wins[arm, winner] + wins[winner, arm]
@@ -155,7 +152,6 @@ def meets_rival(wins: IntMatrix, share: FloatMatrix, arm: int, winner: int, riva
 
 
 def idle_until(state: Rmed2State, params: Params, t: int) -> int:
-    """Return the last idle step of RMED1, or the last step before each pair needs more duels if that is earlier."""
     alone = last_step_alone(state, t)
     if alone <= t:
         return t

@@ -3,19 +3,20 @@
 The champion is any arm that no rival confidently beats. The challenger is the arm with the largest optimistic bound
 against the champion.
 
+The option ``hypothesis`` changes how the champion is chosen among several candidates. The last arm that was the only
+candidate is then called the hypothesised best arm. It is the champion with probability 1/2, and otherwise another
+candidate is the champion.
+
+The policy recommends the arm that beats the most rivals. Unlike in the paper, a rival that the arm has not met does not
+count as beaten. An arm's bound against itself is 1/2, as in the paper.
+
+The bound of arm j against arm c is u_jc = rate[c, j] + sqrt(alpha ln t) width[c, j]. The largest crossing of an arm
+(see `statistics`) decides whether the arm is a candidate.
+
 Zoghi, Whiteson, Munos, de Rijke. Relative Upper Confidence Bound for the K-Armed Dueling Bandit Problem. ICML 2014,
-Algorithm 1, in the form of the arXiv version; comments cite its line numbers. The option ``hypothesis`` gives the form
-printed in the proceedings. There the hypothesised best arm B is the last arm that was the only candidate, until it is
-no longer a candidate. If B is one of several candidates, the champion is B with probability 1/2, otherwise another
-candidate. The bound on the expected regret (Theorem 3) needs alpha > 1. At the default of .51, Theorem 2 guarantees
-nothing useful: its constant C(delta) is 10^366 for 64 arms.
-
-There is one deviation from the paper. The policy recommends the arm that beats the most rivals. A rival that the arm
-has not met does not count as beaten; in the paper it does, because x/0 := 1. An arm's bound against itself, U_xx, is
-always 1/2, as in the paper. In box 3 of Wolfenfeld's survey it is 0, but then regret is linear.
-
-One threshold for each arm determines the candidates (`crossing`, see `statistics`). The bounds of all arms against the
-champion are computed from two stored rows: u_jc = rate[c, j] + sqrt(alpha ln t) * width[c, j].
+Algorithm 1. Comments cite its line numbers. The default follows the arXiv version, and ``hypothesis`` follows the
+proceedings. The bound on the expected regret (Theorem 3) needs alpha > 1. For the default of 0.51, the constant in
+Theorem 2 is too large to be useful: 10^366 for 64 arms.
 """
 
 from __future__ import annotations
@@ -47,7 +48,6 @@ class State(NamedTuple):
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """Line 1, and line 3 for arms that have not met."""
     return State(*bound_rows(n_arms, params.prior_wins), np.zeros(n_arms), np.full(1, -1))
 
 
@@ -72,7 +72,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 
 @kernel
 def another_candidate(crossing: FloatVector, bonus: float, candidates: int, best: int, rng: Generator) -> int:
-    """Draw a candidate other than ``best``, which must be a candidate."""
+    """Draw one of the candidates other than ``best``."""
     n = random_below(candidates - 1, rng)
     arm = vector.nth_up_to(crossing, bonus, n)
     if arm < best:
@@ -82,7 +82,7 @@ def another_candidate(crossing: FloatVector, bonus: float, candidates: int, best
 
 @kernel
 def strongest_rival(rate: FloatMatrix, width: FloatMatrix, champion: int, scale: float, rng: Generator) -> int:
-    """Line 6: the arm with the largest u_jc; ties are broken at random, and the champion loses all ties."""
+    """Return the arm with the largest bound against the champion, who loses all ties. Other ties are random."""
     row, widths = rate[champion], width[champion]
     best = vector.highest(row, widths, scale)
     among = best == 0.5  # whether the champion, whose bound is 1/2, ties
@@ -97,7 +97,7 @@ def strongest_rival(rate: FloatMatrix, width: FloatMatrix, champion: int, scale:
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Line 7, without a branch that depends on the winner: the processor would mispredict it half of the time."""
+    """Line 7. A branch on the winner would be slow, because the processor cannot predict the winner."""
     if outcome == 0:
         return
     state.wins[first, second] += outcome > 0
@@ -112,7 +112,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 @kernel
 def set_crossing(crossings: FloatMatrix, crossing: FloatVector, i: int, j: int, level: float) -> None:
-    """Change a crossing and the maximum of its row. The row is read only if the maximum may have decreased."""
+    """Change a crossing, and update the maximum of its row. The row is read only if the maximum may have decreased."""
     before = crossings[i, j]
     crossings[i, j] = level
     if level >= crossing[i]:
@@ -122,10 +122,7 @@ def set_crossing(crossings: FloatMatrix, crossing: FloatVector, i: int, j: int, 
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
-    """Return the last step before a rival's bound against the only candidate reaches 1/2, or t with several candidates.
-
-    A rival can be a candidate only after its bound against the champion has reached 1/2.
-    """
+    """Return the last step in which the only candidate is certain to play against itself, or t if there are several."""
     bonus = params.alpha * log(t)
     candidates = vector.count_up_to(state.crossing, bonus)
     if candidates != 1:

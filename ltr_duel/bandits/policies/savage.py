@@ -1,12 +1,14 @@
-"""Condorcet SAVAGE: all pairs meet equally often; an arm is removed once one rival confidently beats it.
+"""Condorcet SAVAGE: all pairs meet equally often, and an arm is removed once a rival confidently beats it.
+
+In each sweep, every remaining pair meets once, in random order. The paper plays the pair with the fewest duels and
+breaks ties at random, which gives the same order.
+
+The confidence radius after n duels of a pair is sqrt(ln(eta / delta) / (2 n)), with eta = K (K - 1) T. To minimise
+regret, delta is 1 / T. With another delta, an arm that remains after step T is the Condorcet winner with probability 1
+- delta.
 
 Urvoy, Clerot, Feraud, Naamane. Generic Exploration and K-armed Voting Bandits. ICML 2013, with the Condorcet test. The
-confidence radius after n duels of a pair is sqrt(ln(eta / delta) / (2 n)) with eta = K (K - 1) T and, for regret,
-delta = 1 / T. With another delta, an arm that remains by step T is the winner with probability 1 - delta. (The listing
-in Wolfenfeld's survey is garbled and not used.)
-
-The paper plays the pair with the fewest duels, and breaks ties at random. This results in sweeps over the remaining
-pairs in random order. At the end of a sweep all pairs have met equally often, and the radius is constant in a sweep.
+listing in Wolfenfeld's survey contains errors, and is not used.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ class State(NamedTuple):
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """Return the state with all arms and pairs. The logarithm is computed as a sum to avoid overflow."""
+    """The logarithm is computed as a sum, to avoid overflow."""
     i, j = np.triu_indices(n_arms, 1)
     certainty = -log(params.delta) if params.delta > 0 else log(horizon)
     log_delta = log(n_arms * max(n_arms - 1, 1)) + (log(horizon) + certainty)
@@ -52,7 +54,6 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """Return a random pair among the pairs with the fewest duels, or the last arm alone if no pair is left."""
     now = state.now[0]
     if now.n_pairs == 0:
         winner = vector.first_most(state.victories)
@@ -68,7 +69,6 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Count the duel, and remove an arm that the rival confidently beats."""
     if outcome == 0:
         return
     now = state.now[0]
@@ -102,7 +102,7 @@ def recommend(state: State, params: Params) -> int:
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
-    """Return `NEVER`: the last arm is played to the end."""
+    """Return `NEVER`, because the last arm is played to the end."""
     return NEVER
 
 

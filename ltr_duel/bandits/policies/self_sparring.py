@@ -1,8 +1,9 @@
-"""Self-Sparring: one Thompson bandit draws an arm for each position, independently; the drawn arms are compared.
+"""Self-Sparring: a Thompson bandit draws an arm for each position, and the drawn arms are compared.
+
+`self_sparring` compares two arms, and `multi_self_sparring` compares a set of m arms. The draws are independent, so an
+arm may be drawn more than once. An arm against itself counts as one win and one loss.
 
 Sui, Zhuang, Burdick, Yue. Multi-dueling Bandits with Dependent Arms. UAI 2017, Algorithm 2 (IndSelfSparring).
-`self_sparring` compares two arms, `multi_self_sparring` a slate of m arms. An arm may be sampled more than once; an arm
-against itself counts as one win and one loss.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class State(NamedTuple):
 
 
 class SlateState(State):
-    """The state for slates: the same bandit in another class, because each policy needs a separate class."""
+    """The same bandit in another class, because each policy needs a class of its own."""
 
 
 def init(n_arms: int, horizon: int, params: NoParams) -> State:
@@ -42,14 +43,13 @@ def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int,
 
 
 def update(state: State, params: NoParams, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Count one success and one failure; an arm that met itself gets both."""
+    """Count a success of the winner and a failure of the loser. An arm that met itself gets both."""
     winner, loser = (first, second) if outcome > 0 else (second, first)
     record_reward(state.bandits, 0, winner, 1)
     record_reward(state.bandits, 0, loser, 0)
 
 
 def slate_select(state: SlateState, params: SlateParams, t: int, slate: IntVector, rng: Generator) -> int:
-    """Choose an arm by an independent posterior sample for each position."""
     size = min(params.size, state.bandits.good.shape[1])
     for place in range(size):
         slate[place] = choose(state.bandits, 0, t, rng)
@@ -59,7 +59,6 @@ def slate_select(state: SlateState, params: SlateParams, t: int, slate: IntVecto
 def slate_update(
     state: SlateState, params: SlateParams, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator
 ) -> None:
-    """Count one success and one failure for each pair of positions."""
     for a in range(size):
         for b in range(a + 1, size):
             winner, loser = (slate[a], slate[b]) if won[a, b] > 0 else (slate[b], slate[a])
@@ -68,7 +67,7 @@ def slate_update(
 
 
 def recommend(state: State, params: Any) -> int:
-    """Return the arm that was compared most often (the paper defines no recommendation)."""
+    """Return the arm that was compared most often, because the paper defines no recommendation."""
     return most_played(state.bandits, 0)
 
 

@@ -1,9 +1,11 @@
-"""Sparring: two base bandits (see `cardinal`) choose one arm each, and a duel rewards the bandit whose arm won.
+"""Sparring: two ordinary bandits choose one arm each, and the bandit whose arm wins the duel is rewarded.
+
+The bandits are described in `cardinal`. `sparring` has UCB1 bandits. Its regret rate is proven for the constant 2, not
+for the default 0.5. `thompson_sparring` has Thompson bandits. `exp3_sparring` has Exp3 bandits, for preferences that an
+adversary may change. Its mixing rate sqrt(K ln K / max(t, 10^4)) needs no horizon.
 
 Ailon, Karnin, Joachims. Reducing Dueling Bandits to Cardinal Bandits. ICML 2014; Algorithms 6 (any base bandit) and 7
-(Thompson sampling) of Wolfenfeld's survey. `sparring` has UCB1 bandits; the regret rate is proven for the constant 2,
-not for the default .5. `thompson_sparring` has Thompson bandits. `exp3_sparring` has Exp3 bandits for adversarial
-preferences, and its mixing rate sqrt(K ln K / max(t, 10^4)) needs no horizon.
+(Thompson sampling) of Wolfenfeld's survey.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ class Exp3Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """Two UCB1 bandits over K arms, left in row 0 and right in row 1."""
+    """Two UCB1 bandits over K arms. Row 0 belongs to the left bandit, and row 1 to the right bandit."""
 
     bandits: cardinal.UcbBandits
 
@@ -59,7 +61,7 @@ def select(state: Any, params: Any, t: int, rng: Generator) -> tuple[int, int]:
 
 
 def update(state: Any, params: Any, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Reward the bandit whose arm won with 1, the other with 0; a coin decides if both chose the same arm."""
+    """Give the reward 1 to the bandit whose arm won, and 0 to the other bandit."""
     won = right_won(outcome, rng)
     cardinal.record_reward(state.bandits, LEFT, first, 1 - won)
     cardinal.record_reward(state.bandits, RIGHT, second, won)
@@ -67,14 +69,14 @@ def update(state: Any, params: Any, t: int, first: int, second: int, outcome: in
 
 @kernel
 def right_won(outcome: int, rng: Generator) -> int:
-    """Return the survey's b: 1 if the right arm won, else 0; a coin decides for an arm against itself."""
+    """Return 1 if the right arm won, else 0. A coin decides if both arms are the same."""
     if outcome == 0:
         outcome = coin(rng)
     return 1 if outcome < 0 else 0
 
 
 def recommend(state: Any, params: Any) -> int:
-    """Return the arm that the right bandit played most (the papers define no recommendation)."""
+    """Return the arm that the right bandit played most, because the papers define no recommendation."""
     return cardinal.most_played(state.bandits, RIGHT)
 
 

@@ -1,17 +1,17 @@
 """Versatile-DB: the bandit Tsallis-INF draws both arms, with guarantees for random and adversarial preferences.
 
+Arm i is drawn with probability p_i = 4 / (eta_t (Lhat_i - x))^2. Here eta_t is 4 / sqrt(t), Lhat_i is the estimated
+cumulative loss of arm i, and x is chosen to make the sum of all p_i equal to 1.
+
+After a duel, Lhat grows by the average of two estimates, one for each side. The estimate for arm i is a baseline b_i.
+For the arm that this side played, (loss - b_i) / p_i is added. The baseline is 1/2 if p_i >= eta_t^2, and 0 otherwise.
+
+Algorithm 3 of the paper has two learners, one for each side. Here both sides share a single learner, as Remark 2 of the
+paper allows. A public implementation (stephen-huan/dueling-bandit) adds b_i only to the played arm. Here b_i is added
+to all arms, as in Zimmert and Seldin's paper.
+
 Saha, Gaillard. Versatile Dueling Bandits: Best-of-both-World Analyses for Learning from Relative Preferences. ICML
 2022, after Zimmert and Seldin's Tsallis-INF (JMLR 2021).
-
-Arm i is drawn with probability p_i = 4 / (eta_t (Lhat_i - x))^2. Here eta_t is 4 / sqrt(t), Lhat_i is the estimated
-cumulative loss of arm i, and x is chosen to make the sum of all p_i equal to 1. The left and the right player share one
-Lhat. Each player adds half of its reduced-variance estimate, b_i + [i played] (loss - b_i) / p_i for every arm i, with
-b_i = 1/2 if p_i >= eta_t^2 and 0 otherwise.
-
-Algorithm 3 of the paper has two learners, one for each side, with separate losses. Here both sides share a single
-learner, as Remark 2 of the paper allows; each duel updates it twice. A public implementation
-(stephen-huan/dueling-bandit) adds b_i only to the played arm. Here b_i is added to all arms, as in Zimmert and Seldin's
-estimator.
 """
 
 from __future__ import annotations
@@ -45,7 +45,6 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """Draw both arms independently from p_t."""
     normalise(state, params.rate / sqrt(t))
     first = draw(state.share, rng)
     return first, draw(state.share, rng)
@@ -53,7 +52,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 
 @kernel
 def normalise(state: State, eta: float) -> None:
-    """Compute p_t. The sum of the p_i is convex and increases in x, so Newton's method converges from above."""
+    """Find x with Newton's method, and compute all p_i. The sum of the p_i is convex and increases in x."""
     low = vector.smallest(state.loss)
     highest = low - 2.0 / eta  # at this x the best arm alone has probability 1
     x = min(state.normaliser[0], highest)
@@ -72,7 +71,6 @@ def normalise(state: State, eta: float) -> None:
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Add half of each player's estimate to Lhat."""
     lost = float(right_won(outcome, rng))  # loss of the left player
     level = params.rate * params.rate / t
     for k in range(state.loss.shape[0]):
@@ -87,7 +85,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 
 def recommend(state: State, params: Params) -> int:
-    """Return the arm played most (the paper defines no recommendation)."""
+    """Return the arm that was played most often, because the paper defines no recommendation."""
     return vector.first_most(state.plays)
 
 

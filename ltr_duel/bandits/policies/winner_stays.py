@@ -1,9 +1,11 @@
-"""Winner Stays: the two arms with the largest leads (duels won minus duels lost) meet.
+"""Winner Stays: the two arms with the largest leads meet. A lead is the number of duels won minus duels lost.
 
-Chen, Frazier. Dueling Bandits with Weak Regret. ICML 2017, Algorithms 1 (WS-W) and 2 (WS-S); the bounds hold for every
-T. `winner_stays_strong` also has phases of exploitation: it plays the winner of round l = 1, 2, ... against itself for
-beta^l steps. Round l ends when one arm is l (K - 1) duels ahead and all other arms are l duels behind. Ties are broken
-in favour of the arms of the previous duel, so the same two arms meet again until one falls behind.
+Ties are broken in favour of the arms of the previous duel, so the same two arms meet again until one falls behind.
+
+`winner_stays_strong` adds phases of exploitation. After round l = 1, 2, ..., the winner of the round plays against
+itself for beta^l steps. Round l ends when one arm is l (K - 1) duels ahead and all other arms are l duels behind.
+
+Chen, Frazier. Dueling Bandits with Weak Regret. ICML 2017, Algorithms 1 (WS-W) and 2 (WS-S).
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ class State(NamedTuple):
 
 
 class StrongState(State):
-    """The same arrays in another class, because each policy needs a separate class."""
+    """The same arrays in another class, because each policy needs a class of its own."""
 
 
 def init(n_arms: int, horizon: int, params: NoParams) -> State:
@@ -50,7 +52,6 @@ def strong_init(n_arms: int, horizon: int, params: StrongParams) -> StrongState:
 
 
 def select(state: State, params: Any, t: int, rng: Generator) -> tuple[int, int]:
-    """Return the winner of the last round while it is exploited, otherwise the arms with the two largest leads."""
     if t <= state.now[0].until:
         best = vector.first_most(state.ahead)
         return best, best
@@ -80,7 +81,6 @@ def most_ahead(state: State, without: int, rng: Generator) -> int:
 
 
 def update(state: State, params: Any, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Count the duel, and end the round if it is decided."""
     if outcome == 0:
         return
     now = state.now[0]

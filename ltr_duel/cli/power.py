@@ -112,7 +112,6 @@ def _number(size: logs.SampleSize, impressions: float) -> str:
 
 
 def _print_table(rows: Sequence[tuple[str, logs.SampleSize]]) -> None:
-    """Print a row for each plan. If the share of impressions with a winner is assumed, the row has this share."""
     import pandas as pd
 
     columns = {

@@ -72,7 +72,7 @@ def command(
 
 
 def _notes(results: experiment.StudyResults, summaries: dict[str, pd.DataFrame]) -> Iterator[str]:
-    """Yield notes on regrets that are not defined, on too few runs, and on uncertain winners."""
+    """Yield notes on undefined regrets, too few runs, and uncertain winners."""
     for regret, summary in summaries.items():
         problems = summary.loc[summary["mean"].isna(), columns.PROBLEM].unique().astype(str)
         why = _NEEDED.get(regret, "there is no Condorcet winner; use --regret copeland")

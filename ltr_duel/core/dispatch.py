@@ -1,6 +1,6 @@
-"""Functions with many implementations; the class of the first argument selects the implementation.
+"""Functions with many implementations. The class of the first argument decides which implementation runs.
 
-The simulation loop calls each policy and each oracle by such a function. numba selects the implementation when it
+The simulation loop calls policies and sources of outcomes by such functions. numba finds the implementation when it
 compiles the loop, so the compiled loop can be stored on disk.
 """
 
@@ -23,20 +23,17 @@ _numbers = itertools.count()
 
 
 def dispatched(stub: Callable[P, R]) -> Callable[P, R]:
-    """Turn a stub into a function that kernels and Python can call, with an implementation for each NamedTuple class.
+    """Turn a stub into a function that has an implementation for each class of its first argument, a NamedTuple.
 
     The stub defines the parameters, and its docstring says what an implementation must do. Its body runs for classes
-    without an implementation, and may raise an error. Use it for functions that take nanoseconds: numba copies the
-    implementation into the caller before it compiles. The attribute ``implementations`` has the functions by class.
+    without an implementation, and may raise an error. numba copies the implementation into the caller, so use this for
+    functions that take nanoseconds. The attribute ``implementations`` has the functions by class.
     """
     return _dispatched(stub, "always", KERNEL)
 
 
 def dispatched_call(stub: Callable[P, R]) -> Callable[P, R]:
-    """Like `dispatched`, for longer functions with several return statements. LLVM inlines them, and not numba.
-
-    Without inlining, a call passes the address, shape and strides of each array: 100 to 200 numbers in total.
-    """
+    """Like `dispatched`, for longer functions with several return statements. LLVM copies them, not numba."""
     return _dispatched(stub, "never", INLINED)
 
 
@@ -56,7 +53,7 @@ def _dispatched(stub: Callable[P, R], inline: str, options: dict[str, Any]) -> C
 
 
 def implement(stub: Callable[..., Any], kind: type, function: Callable[..., Any]) -> None:
-    """Make ``function`` the implementation of a `dispatched` stub for first arguments of class ``kind``."""
+    """Make ``function`` the implementation of a `dispatched` stub for first arguments of the class ``kind``."""
     text = interpreted(function)  # even a kernel is not compiled separately here, but as a part of its caller
     wanted, given = (", ".join(inspect.signature(part).parameters) for part in (stub, text))
     if given != wanted:

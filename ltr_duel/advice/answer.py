@@ -227,8 +227,8 @@ def share(hits: int, n: int, confidence: float) -> Estimate:
 def mean(values: ArrayLike, confidence: float, unseen: float = 0.0) -> Estimate:
     """Return the mean of some values with Student's confidence interval.
 
-    A rare high value may be missing in the sample, which would make the interval too low. If ``unseen`` is above 0, its
-    upper end is therefore computed with one more high value, at least ``unseen`` above the mean.
+    If a rare high value is missing in the sample, the interval would be too low. If ``unseen`` is above 0, the upper
+    end is therefore computed with one more high value, which is at least ``unseen`` above the mean.
     """
     sample = np.asarray(values, np.float64)
     quantile = statistics.student_quantile((1 + confidence) / 2, len(sample) - 1)

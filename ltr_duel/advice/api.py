@@ -1,7 +1,7 @@
-"""Choose a policy and a comparison method for an experiment, by simulation: the function `advise`.
+"""The function `advise`, which chooses a policy and a comparison method for an experiment by simulation.
 
-It simulates every candidate a few times and chooses three finalists. It then simulates the finalists many times and
-advises one of them (`ltr_duel.advice.screening`).
+It simulates every candidate a few times and chooses three finalists. Many runs of the finalists then decide which of
+them is advised (`ltr_duel.advice.screening`).
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def advise(
     clicks : str, ClickModel or sequence of them
         The click models that may describe your users. A candidate is judged by the worst of them.
     confidence : float
-        The probability with which the candidate must be right at the end. It is also the confidence of all intervals.
-        From 0.5 to 0.999.
+        The probability with which the candidate must be right at the end, from 0.5 to 0.999. It is also the confidence
+        of all intervals.
     margin : float
         A ranker is as good as the best one if its NDCG@10 is at most this much lower; from 0 to 1.
     incumbent : str, optional
@@ -70,14 +70,14 @@ def advise(
     top : int
         The number of documents that a list shows.
     batch : int
-        The number of impressions until the policy learns of their clicks, for example the impressions of one day.
+        The number of impressions after which the policy learns of clicks, for example the impressions of one day.
     simulations : int
         The number of runs of each finalist with each click model, from 10 to 10^5. To show a probability of .95, at
         least 115 runs are needed, or 94 with a single click model.
     seed : int
         The seed of all random numbers.
     jobs : int
-        The number of threads; -1 for all cores. The advice does not depend on this number.
+        The number of threads, which does not change the advice; -1 for all cores.
     compiled : bool
         If False, run the code as plain Python, with equal numbers but some 500 times more slowly.
 

@@ -2,8 +2,7 @@
 
 Candidates are sorted by their loss, from the lowest. If several click models are given, the highest loss counts. Among
 the three finalists, the first that is right often enough with every click model is advised. If none is, the first is
-advised. Because these runs choose the candidate and also measure it, all intervals are made wider so that they hold
-together.
+advised. The same runs choose the candidate and measure it, so all intervals are wide enough to hold together.
 """
 
 from __future__ import annotations

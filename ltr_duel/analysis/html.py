@@ -18,8 +18,8 @@ _TEMPLATES = Path(__file__).parent / "templates"
 def render_page(template: str | Path, **values: Any) -> str:
     """Return the HTML page of a jinja2 template. Every string is escaped, and a missing value is an error.
 
-    In the folder ``templates``, there are a base, ``page.html``, and macros, ``macros.html``. For pictures, a template
-    can use the filters ``data_uri(kind)`` and ``png_size``. The filter ``unbroken`` is for sentences.
+    A template can extend ``page.html`` and import ``macros.html`` from the folder ``templates``. It can use the filters
+    ``data_uri(kind)`` and ``png_size`` for pictures, and ``unbroken`` for sentences.
     """
     template = Path(template)
     loader = FileSystemLoader([template.parent, _TEMPLATES])

@@ -35,7 +35,7 @@ def plot_accuracy(
     results : Results or DataFrame
         Results, or a table with the columns policy, repetition, t and correct, such as the result of
         `StudyResults.to_frame`.
-    ax, title, start, legend, **choices
+    ax, title, start, legend, **choices : optional
         See `plot_regret`.
 
     Examples
@@ -78,7 +78,7 @@ def plot_identification(
     results : Results or DataFrame
         Results, or a table with one row for each run and the columns policy, t and identified_at, such as the result of
         `StudyResults.final`.
-    ax, title, **choices
+    ax, title, **choices : optional
         See `plot_regret`.
 
     Examples

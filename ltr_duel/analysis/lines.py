@@ -90,7 +90,7 @@ def drawn_bound(matrix: PreferenceMatrix) -> float:
 
 
 def label_x(ax: Axes, label: str, frame: pd.DataFrame, column: str = "") -> None:
-    """Label the horizontal axis. Below, say what a reader must know about how regret was measured."""
+    """Label the horizontal axis. Lines below the label say what a reader must know about how regret was measured."""
     remarks = []
     if columns.ANSWERS in frame and (frame[columns.ANSWERS] == INDEPENDENT_COINS).any():
         remarks.append(COINS_LABEL)

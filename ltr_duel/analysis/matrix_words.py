@@ -180,7 +180,7 @@ def _with_error(p: float, error: float) -> str:
 
 
 def _digits(error: float, least: int) -> int:
-    """Return how many decimals show an error, at least ``least``. Its first digit must not be rounded to 0."""
+    """Return the number of decimals that shows the first digit of an error, but at least ``least``."""
     return least if error >= 0.5 * 10**-least else math.ceil(-math.log10(error))
 
 

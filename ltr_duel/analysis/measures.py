@@ -30,7 +30,7 @@ def plot_sensitivity(
     ----------
     frame : DataFrame
         The result of `measure_sensitivity`.
-    ax, title, **choices
+    ax, title, **choices : optional
         See `plot_regret`. The names in ``colors``, ``labels`` and ``order`` are names of methods.
     accuracy : float
         The height of a horizontal line, by default 0.95.

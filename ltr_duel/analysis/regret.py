@@ -127,8 +127,7 @@ def plot_facets(
     """Plot regret against the steps, with a panel for each problem of a study and one legend.
 
     If a problem has no Condorcet winner, its average regret is undefined. Its panel shows Copeland regret instead, and
-    the title says so. It stays empty if the table has no Copeland regret or ``columns`` contains Copeland regret
-    already.
+    the title says so. The panel stays empty if Copeland regret is missing or has panels of its own.
 
     Parameters
     ----------
@@ -137,7 +136,7 @@ def plot_facets(
         `StudyResults.to_frame`.
     columns : sequence of str
         The columns of the regrets to plot. If there are several, each problem has a row of panels.
-    spread, start, log, **choices
+    spread, start, log, **choices : optional
         See `plot_regret`. The default ``width`` is "text", with up to three panels side by side.
 
     Returns
@@ -218,7 +217,7 @@ def plot_against_arms(
         The column of the horizontal axis, the label of this axis, and the column of the regret.
     spread : {"quantiles", "standard error", "sd", "range", "none"}
         What the bands show, see `plot_regret`. The runs of all problems with the same ``x`` are joined.
-    ax, title, log, legend, **choices
+    ax, title, log, legend, **choices : optional
         See `plot_regret`.
 
     Raises

@@ -1,7 +1,7 @@
-"""Find policies, comparison methods and click models by the names that users type.
+"""Find components by the names that users type. Components are policies, comparison methods and click models.
 
-All of these are components. Each component is defined in one file, which is a module of this package or a plug-in file
-of the user. The file registers the component in a `Registry`. There is one registry for each kind of component.
+Each component is defined in one file, which is a module of this package or a plug-in file of the user. The file
+registers the component in a `Registry`. There is one registry for each kind of component.
 """
 
 from __future__ import annotations
@@ -37,13 +37,14 @@ class Component:
     name : str
         The name that users type.
     params : type
-        A NamedTuple class. Its fields are the parameters; every field has a default.
+        A NamedTuple class. Its fields are the parameters, and each field has a default.
     limits : mapping of str to (low, high)
-        The smallest and largest value of each numeric parameter; the largest may be None. By default any finite value.
+        The smallest and largest value of each numeric parameter. None means that there is no largest value. By default,
+        any finite value is valid.
     choices : mapping of str to tuple of str
         The valid values of each parameter that is a string.
     cite : str
-        The sources, the main one first. Write keys of ``references.bib``, separated by commas, or a BibTeX entry.
+        The sources, with the main one first: keys of ``references.bib``, separated by commas, or a BibTeX entry.
     where : str
         The section or algorithm in the main source.
 
@@ -252,6 +253,6 @@ def unknown_component(kind: str, name: str, names: Iterable[str]) -> InputError:
 
 
 def module_parts(module: str, names: Iterable[str]) -> dict[str, Any]:
-    """Return those of the given names that a module defines, and the name of its file, as a dict."""
+    """Return a dict of the objects that a module defines under some names, and of its file's name as ``name``."""
     defined = vars(sys.modules[module])
     return {"name": Path(defined.get("__file__", "")).stem} | {name: defined[name] for name in names if name in defined}

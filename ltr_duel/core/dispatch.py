@@ -1,7 +1,7 @@
 """Functions with many implementations. The class of the first argument decides which implementation runs.
 
-The simulation loop calls policies and sources of outcomes by such functions. numba finds the implementation when it
-compiles the loop, so the compiled loop can be stored on disk.
+The simulation loop calls policies and sources of outcomes by such functions. Because the implementation is found when
+the loop is compiled, the compiled loop can be stored on disk.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _numbers = itertools.count()
 def dispatched(stub: Callable[P, R]) -> Callable[P, R]:
     """Turn a stub into a function that has an implementation for each class of its first argument, a NamedTuple.
 
-    The stub defines the parameters, and its docstring says what an implementation must do. Its body runs for classes
-    without an implementation, and may raise an error. numba copies the implementation into the caller, so use this for
+    The stub defines the parameters, and its docstring says what an implementation must do. If a class has no
+    implementation, the body of the stub runs. The code of an implementation is copied into the caller, so use this for
     functions that take nanoseconds. The attribute ``implementations`` has the functions by class.
     """
     return _dispatched(stub, "always", KERNEL)

@@ -55,9 +55,8 @@ def beta_above(level: float, a: int, b: int, rng: np.random.Generator) -> float:
     """Draw from Beta(a + 1, b + 1), given that the value is above ``level`` in (0, 1), even if this is rare.
 
     If a or b is 0, the distribution function is inverted. Otherwise, a tangent of the logarithm of the density gives an
-    upper bound of the density. Proposals are drawn from this bound and accepted with the right probability. Most are
-    accepted if the tangent falls by about 1 between the level and the point where it touches. If most values are above
-    the level, values are drawn from the whole distribution until one is above it.
+    upper bound of the density. Proposals are drawn from this bound, and most are accepted. If most values are above the
+    level, values are drawn from the whole distribution until one is above it.
     """
     if b == 0:
         below = level ** (a + 1.0)
@@ -81,8 +80,7 @@ def beta_above(level: float, a: int, b: int, rng: np.random.Generator) -> float:
 def _draw_by_tangent(level: float, touch: float, slope: float, a: int, b: int, rng: np.random.Generator) -> float:
     """Draw a value above a level from Beta(a + 1, b + 1) by the tangent of the log density at ``touch``.
 
-    The slope of the tangent is ``-slope``, which is negative. Two bounds of ln(1 + x) save logarithms: it is at most
-    ``x - x^2 / 2 + x^3 / 3``, and for x > -1/2 it is lower than this by at most ``x^4 / 2``.
+    The slope of the tangent is ``-slope``. Polynomial bounds of ln(1 + x) make most logarithms unnecessary.
     """
     left = 1.0 - touch
     while True:

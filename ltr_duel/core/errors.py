@@ -80,7 +80,7 @@ def require_between(name: str, value: Any, low: float, high: float | None = None
 def require_whole(name: str, value: Any, low: int | None = None, high: int | None = None) -> int:
     """Return a whole number from ``low`` to ``high`` as an ``int``. Valid forms are 1000, 1e3 and np.int64(1000).
 
-    Raises `InputError` for anything else. The message names the value and the valid range.
+    Raises `InputError` for anything else.
     """
     try:
         number = int(value) if isinstance(value, float) and value.is_integer() else operator.index(value)

@@ -1,7 +1,7 @@
-"""Compile Python functions with numba. The compiled functions are called kernels.
+"""Compile Python functions with numba.
 
-The decorators of this module make kernels. A kernel takes numbers, arrays and NamedTuples of arrays, and allocates no
-memory. If the environment variable ``NUMBA_DISABLE_JIT`` is 1, kernels run as plain Python and return the same values.
+A compiled function is called a kernel. It takes numbers, arrays and NamedTuples of arrays, and allocates no memory. If
+the environment variable ``NUMBA_DISABLE_JIT`` is 1, kernels run as plain Python and return the same values.
 """
 
 from __future__ import annotations
@@ -64,12 +64,10 @@ def outlined(function: Callable[P, R]) -> Callable[P, R]:
 def kernel_for(
     function: Callable[P, R], *modules: str, parts: Mapping[str, Callable[..., Any]] | None = None, **flags: bool
 ) -> Callable[P, R]:
-    """Compile a function that calls functions marked by `dispatched`, whose code is in other ``modules``.
+    """Compile a function like `kernel`. It may call `dispatched` functions that are implemented in other ``modules``.
 
-    The function is compiled like a `kernel`. Its code on disk is used until a source file of these modules changes.
-
-    parts: functions to copy into the code, by the global names under which the code calls them. This saves the time to
-        compile each of them separately.
+    Stored code is used until a source file of these modules changes. ``parts`` maps global names to functions whose
+    code is copied in, which saves the time to compile each of them separately.
     """
     if numba.config.DISABLE_JIT:
         return interpreted(function)
@@ -147,7 +145,7 @@ class Kernel(Generic[P, R]):
         return uncached_kernel, (self.py_func,)
 
     def compiled(self, *, for_python: bool = True) -> Any:
-        """Return the form that Python calls or the form for other kernels, as a dispatcher of numba."""
+        """Return numba's dispatcher for one of the two forms."""
         form = self._forms.get(for_python)
         return self._form(for_python) if form is None else form
 

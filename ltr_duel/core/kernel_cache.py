@@ -1,8 +1,8 @@
 """The folder in which compiled kernels are stored, so that later processes need not compile them.
 
-The name of the folder is a digest of the sources on which a kernel depends. numba itself would only notice an edit of
-the file of the kernel. The folder is used only if no other user can write to it, because a stored kernel can run any
-code when it is loaded.
+The name of the folder is a digest of the sources on which a kernel depends. After an edit, kernels are therefore
+compiled again. The folder is used only if no other user can write to it, because a stored kernel can run any code when
+it is loaded.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ def sources_digest() -> str:
 def kernel_digest(modules: frozenset[str], compiler: str) -> str:
     """Return a digest of the compiler's settings and of all sources that kernels of these modules depend on.
 
-    A floor is a subpackage, such as `core`. It imports only lower floors. The sources are the files of all floors up to
-    the highest floor of the modules. For a policy, they also include all policies.
+    A floor is a subpackage, such as `core`, that imports only lower floors. The sources are the files of all floors up
+    to the highest floor of the modules. If a module is a policy, they include all policies.
     """
     highest = max(FLOORS.index(module.split(".")[1]) for module in modules)
     policies = [_POLICIES] * any(module.startswith("ltr_duel.bandits.policies.") for module in modules)

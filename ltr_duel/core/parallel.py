@@ -1,6 +1,6 @@
 """Run independent tasks in parallel, and show their progress.
 
-The tasks run on threads, not in processes. Kernels let other threads run, and threads need no copies of data.
+The tasks run on threads, because kernels let other threads run, and threads need no copies of data.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Show the progress of long work: a bar on a terminal and in a notebook, elsewhere a line every 30 seconds.
 
-If the environment variable ``LTR_DUEL_PROGRESS`` is 0, nothing is shown.
+If the environment variable ``LTR_DUEL_PROGRESS`` is 0, no progress is shown.
 """
 
 from __future__ import annotations

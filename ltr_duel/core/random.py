@@ -1,4 +1,4 @@
-"""Random numbers: generators with names (*streams*), and the draws that kernels need.
+"""Generators of random numbers that have names (*streams*), and the draws that kernels need.
 
 The numbers of a stream depend only on the user's seed and on the name of the stream. A seed therefore gives the same
 results on any number of workers, and a new stream does not change the others. Kernels draw only by `uniform`, whose

@@ -2,11 +2,9 @@
 
 Several tests use random signs. An observation is positive if the first ranker wins and negative if the second ranker
 wins. Between identical rankers, both signs are equally likely. The p-value is the probability that random signs give a
-sum at least as far from 0 as the observed sum. For many observations, it is also valid for rankers that differ but win
-equally often.
-
-Sources: Fisher, The Design of Experiments, 1935, section 21; for many observations, Janssen, Studentized permutation
-tests for non-i.i.d. hypotheses, Statistics & Probability Letters 1997.
+sum at least as far from 0 as the observed sum (Fisher, The Design of Experiments, 1935, section 21). For many
+observations, it is also valid for rankers that differ but win equally often (Janssen, Studentized permutation tests for
+non-i.i.d. hypotheses, Statistics & Probability Letters 1997).
 """
 
 from __future__ import annotations
@@ -48,9 +46,10 @@ def student_reach(error: ArrayLike, freedom: ArrayLike, confidence: float) -> Fl
 
 
 def student_p(mean: ArrayLike, error: ArrayLike, freedom: ArrayLike) -> FloatVector:
-    """Return the two-sided p-value of Student's t-test of a mean of 0. It is always above 0.
+    """Return the two-sided p-value of Student's t-test of a mean of 0.
 
-    The assumptions are listed in `student_reach`. The p-value is 1 if an error or its degrees of freedom are 0.
+    It is always above 0. Without variation or degrees of freedom, it is 1. The assumptions are listed in
+    `student_reach`.
     """
     error, freedom = np.asarray(error, np.float64), np.asarray(freedom, np.float64)
     known = (freedom > 0) & (error > 0)
@@ -88,7 +87,7 @@ def bootstrap_interval(samples: FloatVector, units: int) -> tuple[float, float]:
 
 
 def sign_flip_p(x: ArrayLike, times: ArrayLike = 1) -> float:
-    """Return the two-sided p-value of the test with random signs. It is always above 0.
+    """Return the two-sided p-value, always above 0, of the test with random signs.
 
     The p-value is exact for whole numbers whose absolute values sum to at most 4,000. Other numbers are first rounded
     to multiples of a small step. For many observations, a normal approximation is used. If all observations are 0, the
@@ -141,8 +140,8 @@ def sign_p(wins: ArrayLike, losses: ArrayLike, total: ArrayLike, square: ArrayLi
     """Return p-values of the test with random signs, from counts and sums of observations between -1 and 1.
 
     If each observation is -1, 0 or 1, the result is the p-value of the sign test (Dixon, Mood, JASA 1946). For other
-    observations, the result is an upper bound of the exact p-value (Hoeffding, JASA 1963). Above a sum of squares of
-    1,000, a normal approximation replaces the bound.
+    observations, it is an upper bound of the exact p-value (Hoeffding, JASA 1963), or a normal approximation if the sum
+    of squares is above 1,000.
 
     wins, losses: numbers of observations above and below 0.
     total, square: sum of the observations, and sum of their squares.
@@ -191,12 +190,13 @@ def mean_test(x: ArrayLike) -> float:
 def holm(p: FloatVector, family: int = 0) -> FloatVector:
     """Correct p-values for the number of tests (Holm, Scandinavian Journal of Statistics 1979). NaN stays NaN.
 
-    The probability of any false rejection is then at most the level. This holds however the tests depend on each other.
+    The probability of any false rejection is then at most the level, even if the tests depend on each other.
 
     p: shape (n,)
-    family: number of tests that could have been made; by default the number of p-values without NaN. If you compare K
-        items with one that you named beforehand, there are K - 1 tests. If you compare them with the best of the K
-        items *in the same data*, there are K (K - 1) / 2 tests.
+    family: number of tests that could have been made; by default the number of p-values without NaN.
+
+    If you compare K items with an item that you named beforehand, there are K - 1 tests. If you compare them with the
+    best of the K items *in the same data*, there are K (K - 1) / 2 tests.
 
     Examples
     --------

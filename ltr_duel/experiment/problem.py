@@ -53,7 +53,7 @@ class Problem:
         return core_digest.digest_of([self.oracle.provenance, self.matrix.digest])
 
     def values(self, regrets: Collection[str]) -> dict[str, FloatVector]:
-        """Return the arms' utilities or NDCG@10. The regrets of these names need them."""
+        """Return the utilities or the NDCG@10 of the arms, from which the regrets of these names are computed."""
         values = {}
         if "means" in self.answers:
             values["utility"] = np.asarray(self.answers["means"], np.float64)

@@ -68,7 +68,7 @@ class Reading(NamedTuple):
 def build_problems(file: SpecFile, *, jobs: int = -1, estimate: bool = True) -> list[Problem]:
     """Build all problems of an experiment, in the order of its file.
 
-    estimate: whether matrices that are missing are estimated. If False, a placeholder replaces such a matrix.
+    With ``estimate=False``, a placeholder replaces each matrix that would have to be estimated.
 
     Raises `InputError` if a file cannot be read or values are inconsistent. The message begins with file and key.
     """
@@ -241,7 +241,7 @@ def _rankings(spec: CorpusSpec, path: str, reading: Reading) -> Rankings:
 def _estimate(rankings: Rankings, spec: CorpusSpec, settings: dict[str, Any], reading: Reading) -> PreferenceMatrix:
     """Estimate the preferences of all rankers, or read them from the cache.
 
-    If nothing must be estimated now, a placeholder replaces a missing matrix. Its provenance has the entry
+    With ``reading.estimate=False``, a placeholder replaces a missing matrix. Its provenance has the entry
     ``to_estimate`` with the name of the matrix and the number of comparisons.
     """
     settings = settings | {"variance_reduction": spec.variance_reduction}

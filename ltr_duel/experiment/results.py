@@ -144,9 +144,9 @@ class StudyResults:
         """Return all results as a table with a row for each run and checkpoint.
 
         The first columns are the problem with its description, the policy, the horizon, the repetition and the step
-        ``t``. The regret up to this step is in ``regret_average`` and so on. By default, these are the regrets that the
-        experiments' files name. ``recommended`` is the ranker that the policy would name as the best. ``correct`` is 1
-        if it is the Condorcet winner, 0 if it is not, and NaN if there is no winner.
+        ``t``. The regret up to this step is in ``regret_average`` and so on. By default, the regrets that the
+        experiments' files name are computed. ``recommended`` is the ranker that the policy would name as the best.
+        ``correct`` is 1 if this ranker is the Condorcet winner, 0 if it is not, and NaN if there is no winner.
         """
         return self._joined(lambda results: self._table(results, regrets), facts=True)
 

@@ -5,8 +5,8 @@ DIR/problems/<digest>.parquet    a matrix that measures regret
 DIR/runs/<sha256>.arrow          results of runs (`runs`); the name is the digest of the content
 DIR/claims/<block>               a block of runs that a process has claimed (`claims`), and unfinished files
 
-No file is ever changed, and names follow from contents. You can therefore copy the stores of several machines into one
-folder. This module does not import the simulation, so that `ltr-duel status` is quick.
+The names of files follow from their contents. You can therefore copy the stores of several machines into one folder.
+This module does not import the simulation, so that `ltr-duel status` is quick.
 """
 
 from __future__ import annotations

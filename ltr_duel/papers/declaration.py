@@ -1,8 +1,8 @@
 """Declare a figure of a paper: its texts, its experiments or measurements, and their data.
 
 The files in the folder `experiments` call these functions. A declaration reads no data and runs nothing. A figure can
-be made at two scales: ``paper``, as printed, and ``quick``, which is shorter. The argument ``quick`` has the settings
-that differ.
+be made at two scales. The scale ``paper`` is as printed, and ``quick`` is shorter. The argument ``quick`` has the
+settings that differ at the quick scale.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def figure(
     notes: Sequence[str] = (),
     **options: Any,
 ) -> Callable[[Callable[[], Parts]], Figure]:
-    """Turn a function into a figure. The function returns the studies or measurements, and its name is the figure's.
+    """Turn a function that returns studies or measurements into a figure, which gets the name of the function.
 
     The docstring of the function begins with the title of the figure. The paragraph ``The paper: ...`` is what the
     paper says about the figure. The paragraph ``Setting: ...`` is the setting that the paper prints. Each further

@@ -50,7 +50,7 @@ class Made:
 def make_figure(figure: Figure, out: Path, *, scale: str, root: Path | None, jobs: int = -1) -> Made:
     """Execute the runs or measurements of a figure, and write its table into a folder below ``out``.
 
-    ``root`` is the user's folder of data. Finished runs are kept. After an error or Ctrl-C, the same call continues.
+    Finished runs are kept, so the same call continues after an error or Ctrl-C. ``root`` is the user's folder of data.
 
     Raises `NoDataError` if the figure has no data, and `InputError` if runs failed.
     """

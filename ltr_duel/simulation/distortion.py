@@ -79,7 +79,7 @@ def measure_distortion(
         The number of documents that a list shows.
     seed : int
     jobs : int
-        The number of threads; -1 for all cores. The result does not depend on it.
+        The number of threads, which does not change the result; -1 for all cores.
 
     Returns
     -------

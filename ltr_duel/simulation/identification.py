@@ -40,7 +40,7 @@ def identify(
     limit : int
         The number of steps after which a run ends even if the policy has not stopped. It is also the horizon of
         policies that need one.
-    repetitions, seed, jobs
+    repetitions, seed, jobs : int
         See `simulate`.
     preferences : PreferenceMatrix, optional
         The matrix that defines the winner; required unless ``source`` is a matrix.

@@ -1,8 +1,7 @@
 """Sources of the outcomes of a simulation: their interface, and a source that draws outcomes from a matrix.
 
-A source is made once. For each run, it opens an oracle, the object that the compiled code asks for outcomes. Runs on
-different threads therefore share no memory that they change. Simulated users, another source, are in
-`ltr_duel.simulation.simulated_users`.
+A source opens a new oracle for each run. The oracle is the object that the compiled code asks for outcomes. Runs on
+different threads therefore write to different memory.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ class OracleSource(Protocol):
         """Return the oracle of one run: a NamedTuple for the compiled code, which no other run changes."""
 
     def enter(self, stage: int, opened: Any) -> IntVector:
-        """Change an oracle after the step ``changes[stage - 1]``. Return the rank of each arm from then on."""
+        """Prepare an oracle for the steps after ``changes[stage - 1]``. Return the rank of each arm in these steps."""
         raise InputError("an oracle with changes must define `enter`")
 
 

@@ -1,7 +1,7 @@
 """Regret: what it costs to compare arms that are not the best.
 
-Each kind of regret is a sum over the arms. An arm contributes its loss times the number of steps in which it was
-played. A run stores these numbers, so regret is computed after the run.
+Each kind of regret is a sum over the arms. An arm contributes its loss times a count, such as the number of its
+impressions. A run stores the counts, so regret is computed after the run.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ MEASURED = ("utility", "ndcg")  # these regrets need a value of each arm, which 
 
 
 def loss_per_arm(matrix: PreferenceMatrix, loss: str, values: FloatVector | None = None) -> FloatVector:
-    """Return the loss of playing each arm once, shape (K,). It is NaN if the winner or the ``values`` are missing.
+    """Return the loss of one impression of each arm, shape (K,). It is NaN if the winner or the ``values`` are missing.
 
-    - average: p[winner, j] - 1/2 for arm j, where winner is the Condorcet winner (Yue and Joachims, ICML 2011, eq. 1).
-    - copeland, borda: the highest score of an arm, minus the score of the arm. A Copeland score is a share of rivals.
-    - utility, ndcg: the highest of ``values``, minus the value of the arm (Ailon et al., ICML 2014; Brost et al., CIKM
-      2016, eq. 4).
+    The average loss of arm j is p[winner, j] - 1/2, where winner is the Condorcet winner (Yue and Joachims, ICML 2011,
+    eq. 1). The other losses are the highest value of an arm, minus the value of arm j. For "copeland" and "borda", the
+    value is a score of the matrix. For "utility" and "ndcg", it is in ``values`` (Ailon et al., ICML 2014; Brost et
+    al., CIKM 2016, eq. 4).
     """
     unknown = np.full(len(matrix), np.nan)
     if loss == "average":

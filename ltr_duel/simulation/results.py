@@ -32,8 +32,8 @@ class Results:
     matrix : PreferenceMatrix
         The matrix that defines regret. Its arms are in the order of the columns of the runs.
     values : mapping of str to ndarray, shape (K,), optional
-        The true utility or NDCG of each of the K arms. The key is ``"utility"`` or ``"ndcg"``. The regret of this name
-        is computed from these values, and is not available without them.
+        The true utility or NDCG of each of the K arms, with the key ``"utility"`` or ``"ndcg"``. The regret of this
+        name cannot be computed without these values.
 
     Raises
     ------
@@ -176,17 +176,17 @@ class Results:
         """Describe each policy's regret at the end of the runs, and compare it with the lowest mean regret.
 
         By default, ``column`` is the average regret, or the Copeland regret if there is no Condorcet winner. The first
-        columns describe a policy: policy, runs (their number), mean, sd, se (the standard error of the mean), and the
-        quantiles q10, q25, median, q75 and q90. The next columns compare it with the best policy, repetition by
-        repetition:
+        columns are about one policy. They are policy, runs (their number), mean, sd, se (the standard error of the
+        mean), and the quantiles q10, q25, median, q75 and q90. The next columns compare the policy with the best one,
+        repetition by repetition.
 
-        - difference: the mean difference from the best policy.
-        - p_wilcoxon, p_t: p-values of two paired tests, corrected by Holm's method for all pairs of policies.
-        - effect: Cohen's d of the paired differences.
-        - probability: the share of repetitions with a higher value than the best policy. A tie counts as half.
+        ``difference`` is the mean difference from the best policy. ``p_wilcoxon`` and ``p_t`` are p-values of paired
+        tests, corrected by Holm's method for all pairs of policies. ``effect`` is Cohen's d of the paired differences.
+        ``probability`` is the share of repetitions with a higher value than the best policy, where a tie counts as
+        half.
 
-        The last column, reference_error, is described in `reference_errors` for the average regret. For other regrets,
-        it is 0 if they do not depend on an estimated matrix, and NaN otherwise.
+        The last column, ``reference_error``, is described in `reference_errors` for the average regret. For other
+        regrets, it is 0 if they do not depend on an estimated matrix, and NaN otherwise.
         """
         usual = "average" if self.matrix.condorcet_winner is not None else "copeland"
         column = column or core_columns.regret_column(usual)

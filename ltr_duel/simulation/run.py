@@ -1,4 +1,4 @@
-"""Simulate policies: the function `simulate` runs each policy several times against a source of outcomes."""
+"""The function `simulate`, which runs policies several times against a source of outcomes."""
 
 from __future__ import annotations
 

@@ -104,9 +104,9 @@ def dynamic_regret(results: Results, schedule: FromSchedule, regret: str = "aver
     -------
     DataFrame
         One row for each policy, repetition and checkpoint t. ``regret_dynamic`` sums the regret of each step, by the
-        matrix of this step. ``regret_static`` compares each step with the winner of `FromSchedule.average`. Its summand
-        is negative in a step in which the policy plays a better arm. A regret is NaN if a matrix has no winner but the
-        regret needs one. For "copeland" and "borda", ``regret_static`` is NaN.
+        matrix of this step. ``regret_static`` compares each step with the winner of `FromSchedule.average`. The
+        difference is negative in a step in which the policy plays a better arm. A regret is NaN if it needs a winner
+        but a matrix has none. For "copeland" and "borda", ``regret_static`` is NaN.
 
     Raises
     ------

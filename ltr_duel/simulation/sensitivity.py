@@ -70,14 +70,13 @@ def measure_sensitivity(
         The number of documents that a list shows.
     seed : int
     jobs : int
-        The number of threads; -1 for all cores. The result does not depend on it.
+        The number of threads, which does not change the result; -1 for all cores.
 
     Returns
     -------
     DataFrame
-        One row for each method, pair and number of impressions. Columns: ``method`` and ``clicks``; ``better`` and
-        ``worse``, the two rankers; ``gap``, the difference of their NDCG@10; ``impressions``; ``accuracy``; and
-        ``repetitions``.
+        One row for each method, pair and number of impressions. Columns: ``method``, ``clicks``, ``better``, ``worse``,
+        ``gap`` (the difference of NDCG@10 of the two rankers), ``impressions``, ``accuracy`` and ``repetitions``.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Statistics of simulated runs: means with their spread, the steps until a policy finds the winner, and tests.
 
-All tests are paired: they compare two policies within each repetition. The policies of a repetition share random
-numbers, so that tests of independent samples would be wrong.
+The tests are paired, which means that they compare two policies within each repetition. The policies of a repetition
+share random numbers, so that tests of independent samples would be wrong.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def averaged(frame: pd.DataFrame, keys: Sequence[str], column: str, spread: str 
     ----------
     frame : DataFrame
     keys : sequence of str
-        Names of columns. A mean is computed for each combination of their values. The last key sorts the result.
+        Names of columns. A mean is computed for each combination of their values. Rows are sorted by the last key.
     column : str
         The column to average. Rows in which it is NaN are ignored.
     spread : {"quantiles", "standard error", "sd", "range", "none"}

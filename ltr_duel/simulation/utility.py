@@ -1,10 +1,11 @@
 """A source of outcomes that compares arms by random utilities.
 
-In each step, a utility is drawn for each compared arm. The pairs of a set are compared by the same utilities. The link
-says how the utilities u and v of two arms decide which arm wins:
+In each step, a utility is drawn for each compared arm, and the higher utility wins more often. All pairs of a set are
+compared by the same utilities. The *link* says which distribution the utilities have and how they decide:
 
 - linear, logistic, natural: utilities are 0 or 1, and the first arm wins with probability ``(1 + u - v) / 2``, ``1 / (1
-  + exp(v - u))`` or ``u / (u + v)``, which is 1/2 if both are 0 (Ailon et al.; Wolfenfeld);
+  + exp(v - u))`` or ``u / (u + v)``, which is 1/2 if both are 0 (Ailon et al.; Wolfenfeld).
+
 - normal: utilities are normal with variance 1, and the higher one wins (Table 1 of the multi-dueling paper).
 """
 

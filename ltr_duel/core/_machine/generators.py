@@ -2,7 +2,7 @@
 
 Kernels cannot hold Python objects, because they are compiled without reference counts. For a PCG64 generator, the
 compiled code computes the numbers itself (`Stepped`). This takes a third of the time of a call of numpy's function
-(`Called`). The numbers and the final state are the same.
+(`Called`) and gives the same numbers.
 """
 
 from __future__ import annotations

@@ -93,6 +93,6 @@ COPELAND: Final = regret_column("copeland")
 
 
 def defined_regret(rows: pd.DataFrame, column: str) -> str:
-    """Return ``column``, or the column of Copeland regret if only that has values in these rows."""
+    """Return ``column``, or the column of Copeland regret if only Copeland regret has values in these rows."""
     known = COPELAND in rows and rows[COPELAND].notna().any()
     return COPELAND if known and rows[column].isna().all() else column

@@ -253,6 +253,6 @@ def unknown_component(kind: str, name: str, names: Iterable[str]) -> InputError:
 
 
 def module_parts(module: str, names: Iterable[str]) -> dict[str, Any]:
-    """Return a dict of the objects that a module defines under some names, and of its file's name as ``name``."""
+    """Return the objects that a module defines under these names, in a dict. The name of its file is ``name``."""
     defined = vars(sys.modules[module])
     return {"name": Path(defined.get("__file__", "")).stem} | {name: defined[name] for name in names if name in defined}

@@ -59,9 +59,8 @@ def implement(stub: Callable[..., Any], kind: type, function: Callable[..., Any]
     if given != wanted:
         raise TypeError(f"{kind.__module__}: {stub.__name__} takes ({wanted}), not ({given})")
     if "." not in kind.__name__:
-        # numba names compiled code by the names of classes, without their modules. Without this change of the name,
-        # code could run for another class with the same name and the same types of fields. Names of classes from
-        # outside the package have a number, because the user may define a class again; their code is not stored.
+        # numba names compiled code by the name of the class, without its module. With the longer name, code cannot run
+        # for another class with the same name and fields. The number is for users who define a class again.
         number = "" if kind.__module__.startswith("ltr_duel.") else f"number{next(_numbers)}."
         kind.__name__ = f"{number}{kind.__module__}.{kind.__qualname__}"
     stub.implementations[kind] = text  # type: ignore[attr-defined]  # set by `dispatched`

@@ -54,7 +54,7 @@ def cache_home() -> Path:
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
-    """Write a file through a temporary file. It becomes ``path`` on success and is removed on failure.
+    """Yield the path of a temporary file, which becomes ``path`` on success and is removed on failure.
 
     Missing folders are created, and removed again on failure. If ``path`` is a link, its target is replaced.
 
@@ -90,7 +90,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
 
 @contextmanager
 def replacing_folder(path: Path) -> Iterator[Path]:
-    """Make a folder through a temporary folder. It becomes ``path`` on success and is removed on failure.
+    """Yield the path of a temporary folder, which becomes ``path`` on success and is removed on failure.
 
     If another process has made ``path`` in the meantime, the folder of that process stays.
     """

@@ -21,7 +21,7 @@ from ltr_duel.core.files import cache_home as cache_home
 ROOT = Path(__file__).resolve().parent.parent
 # The floors that have kernels, from the lowest to the highest.
 FLOORS = ("core", "bandits", "clicks", "data", "rankers", "interleaving", "preferences", "simulation", "logs", "advice")
-_POLICIES = "bandits/policies"  # not counted with its floor: an edited policy changes only the loops of policies
+_POLICIES = "bandits/policies"  # no part of its floor's digest, because edits only affect the loops of policies
 
 
 class KernelCacheWarning(UserWarning):

@@ -38,7 +38,7 @@ class Reference:
 
 
 def reference_of(cite: str) -> Reference:
-    """Return the entry of ``references.bib`` with this key. A BibTeX entry is parsed instead."""
+    """Return the entry of ``references.bib`` with this key. If ``cite`` is a BibTeX entry, parse it."""
     if cite.lstrip().startswith("@"):
         return _parse(cite)
     require_one_of("reference", cite, _references())

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 
 from ltr_duel.core.arrays import FloatVector, IntVector
 
-_WHOLE = 4000  # maximum number of steps of the lattice on which sums of whole numbers are counted
-_FEWEST, _MOST, _EACH = 1000, 3000, 10  # for other numbers: fewest and most steps, and steps per observation
+_WHOLE = 4000  # up to this sum, in steps, whole numbers are not rounded
+_FEWEST, _MOST, _EACH = 1000, 3000, 10  # for other numbers: least and greatest sum in steps, and steps per observation
 _NORMAL, _NORMAL_WHOLE = 300.0, 1000.0  # effective observations above which the sum is treated as normal
 _TINY = float(np.finfo(np.float64).tiny)
 

@@ -74,7 +74,7 @@ def nth_bit(mask: int, n: int) -> int:
 
 @inlined
 def counted(mask: int, start: int, count: int, first: int) -> tuple[int, int]:
-    """Add the number of set bits to a count, and return the first set index. Bit 0 is index ``start``."""
+    """Add the set bits of a mask to a count, and find the first set index. Bit 0 is index ``start``."""
     if mask != 0 and count == 0:
         first = start + int(trailing_zeros(mask))
     return count + count_bits(mask), first

@@ -56,7 +56,7 @@ class StudyResults:
     specs, notes : list of str
         The texts of the experiments' files, and the notes to print below every table and figure.
     repetitions : list of int
-        The different numbers of finished runs of a policy in a condition, in ascending order.
+        How many finished runs a policy has in a condition. If the numbers differ, all are listed in ascending order.
 
     Raises
     ------

@@ -24,7 +24,7 @@ _BLOCK_RUNS, _BLOCK_STEPS = 64, 10**6  # largest block of runs that a process cl
 
 
 class Shard(NamedTuple):
-    """A part of a schedule for one machine: every ``parts``-th run, from run ``number`` on, which counts from 1."""
+    """Every ``parts``-th run of a schedule, beginning with run ``number`` (from 1), for one of several machines."""
 
     number: int = 1
     parts: int = 1

@@ -36,9 +36,9 @@ class Group(NamedTuple):
 class Study(NamedTuple):
     """What a store contains about an experiment besides its runs and matrices.
 
-    ``digest`` identifies the experiment by its runs. ``record`` has values for JSON: name, spec (the text of the file),
-    spec_path, plugins, regrets, late (a note on late outcomes), repetitions, problems (each a `Problem.record`),
-    policies (for each label, its part of a run's key), and key (the part that all runs share).
+    ``digest`` identifies the experiment by its runs. ``record`` has values for JSON with the keys name, spec (the text
+    of the file), spec_path, plugins, regrets, late (a note on late outcomes), repetitions, problems, policies and key.
+    The method `key` joins the last three to the key of a run.
     """
 
     digest: str

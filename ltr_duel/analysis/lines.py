@@ -27,7 +27,7 @@ from ltr_duel.simulation import (
 )
 
 STEPS = "steps (impressions)"
-SURE = 0.95  # an estimate with a less probable conclusion is undecided
+SURE = 0.95  # if the conclusion of an estimate is less probable, it is undecided
 _MOST_BANDS = 10  # more bands would hide each other and the lines
 
 

@@ -70,7 +70,7 @@ def command(
     wanted = list(effects) or usual or [chosen.largest]
     sizes = logs.required_impressions(
         chosen, wanted, confidence=confidence, tests=rankers * (rankers - 1) // 2,
-        power=1 - (1 - power) / (rankers - 1),  # for each pair of the winner, so that all are found (union bound)
+        power=1 - (1 - power) / (rankers - 1),  # of each pair, so that all pairs of the winner are found (union bound)
     )  # fmt: skip
     size = sizes[wanted.index(own)] if own in wanted else sizes[-1]
     goal = "which of two rankers is better" if rankers == 2 else f"one ranker ahead of {rankers - 1} others"

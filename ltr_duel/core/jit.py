@@ -126,7 +126,7 @@ class Kernel(Generic[P, R]):
         self.py_func = function
         self.modules, self._flags, self._parts = modules, flags, parts
         self._forms: dict[bool, Any] = {}
-        self._direct: Any = None  # what to call if no argument is a Generator, because the search for one is slow
+        self._direct: Any = None  # set by a call without Generators, so that later calls need not search for them
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the compiled function."""

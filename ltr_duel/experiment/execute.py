@@ -24,11 +24,11 @@ from ltr_duel.experiment.store import StoppedError, Store
 from ltr_duel.experiment.worker import Outcome, execute
 from ltr_duel.preferences import load_preferences, save_preferences
 
-_TICK = 0.25  # longest time, in seconds, that claims wait for renewal while no task finishes
+_TICK = 0.25  # seconds to wait for a task before claims are renewed
 _POLL = 0.5  # seconds after which blocks that other processes had claimed are tried again
 # Results are written after half a second, or after a thousandth of the time since the start if this is longer.
 _FILE_SECONDS, _FILE_SHARE = 0.5, 0.001
-_TASK_SECONDS = 0.05  # work in one task; short, so that little is lost or waited for at the end
+_TASK_SECONDS = 0.05  # work in one task; little is lost if a short task is interrupted
 
 
 class Report(NamedTuple):

@@ -20,7 +20,7 @@ from ltr_duel.simulation.regret import DEFAULT_REGRETS, MEASURED, REGRETS, cumul
 from ltr_duel.simulation.run_result import RunResult, lateness_note
 from ltr_duel.simulation.statistics import final_rows, identified, summarise, with_correct
 
-_TOGETHER = 256  # the regret of so many runs is computed at once, which is faster
+_TOGETHER = 256  # number of runs whose regret is computed at once, which is faster
 
 
 class Results:

@@ -137,7 +137,7 @@ def dynamic_regret(results: Results, schedule: FromSchedule, regret: str = "aver
             fixed = np.array([matrix.p[matrix.index(winner)] - 0.5 for matrix in schedule.matrices])
         counts = np.asarray(getattr(run, definition.counts), np.float64)
         steps = np.diff(counts, axis=0, prepend=np.zeros((1, counts.shape[1])))
-        stages = np.searchsorted(schedule.changes, run.checkpoints)  # of all steps since the last checkpoint
+        stages = np.searchsorted(schedule.changes, run.checkpoints)  # of the steps since the previous checkpoint
         columns = {core_columns.POLICY: run.label, core_columns.REPETITION: run.key.repetition}
         columns |= {core_columns.T: run.checkpoints}
         for name, loss in (("regret_dynamic", losses), ("regret_static", fixed)):

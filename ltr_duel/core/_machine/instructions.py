@@ -36,7 +36,7 @@ class Writer:
     def load(self, kind: ir.Type, array: int, at: Any) -> Any:
         """Read a value of the type ``kind``, such as a vector, that begins at index ``at`` of an array."""
         value = self.builder.load(self.address(kind, array, at))
-        value.align = self.kinds[array].dtype.bitwidth // 8  # alignment of one number, as loads begin at any index
+        value.align = self.kinds[array].dtype.bitwidth // 8  # of one number, because a load may begin at any index
         return value
 
     def store(self, kind: ir.Type, array: int, at: Any, value: Any) -> None:

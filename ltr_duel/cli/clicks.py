@@ -90,7 +90,6 @@ def fit(
 
 
 def _row(fit: clicks.FittedClicks) -> dict[str, str]:
-    """Return the row of a model: its size and its log-likelihood."""
     train, test = fit.train, fit.test
     return {
         "model": fit.form.name,

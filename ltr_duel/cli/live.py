@@ -30,7 +30,6 @@ def command() -> None:
 
 
 def _store_command(function: Callable[..., None]) -> click.Command:
-    """Turn a function into a command with the argument STORE."""
     return command.command()(click.argument("store", type=PATH)(options.plugin(function)))
 
 

@@ -120,6 +120,5 @@ def compare(
 
 
 def _guardrail(words: str) -> tuple[str, float]:
-    """Read the name of an outcome and its margin from ``NAME[:MARGIN]``."""
     name, _, margin = words.partition(":")
     return name, click.FLOAT(margin or _MARGIN)

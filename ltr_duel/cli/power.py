@@ -93,7 +93,6 @@ def command(
 
 
 def _print_assumed(effects: Sequence[float], **settings: Any) -> None:
-    """Print plans for two rankers if only the effect is known."""
     rows = []
     for decided in _DECIDED:
         if possible := [effect for effect in effects if effect <= decided]:

@@ -1,6 +1,6 @@
 """The columns of the table of results, which has one row for each run and checkpoint.
 
-Simulations, experiments, reports and figures use these names. They are declared only here.
+Simulations, experiments, reports and figures use the names and meanings that are declared here.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ _LONG_WORD = re.compile(r"\S{201,}")
 
 
 class InputError(ValueError):
-    """The user's input cannot be used. The message is one sentence for a human.
+    """The user's input cannot be used.
 
     The command line prints the message without a traceback and exits with code 2.
 

@@ -1,6 +1,6 @@
 """Facts about this machine: versions of libraries, the processor, the memory, and which processes run.
 
-Some facts come from files in ``/proc`` and of control groups. Only Linux has these files, and any may be missing.
+Some facts come from files of ``/proc`` and of control groups, which only Linux has and which may be missing.
 """
 
 from __future__ import annotations

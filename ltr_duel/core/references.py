@@ -25,7 +25,6 @@ class Reference:
     published: str
 
     def __str__(self) -> str:
-        """Return authors, title, venue and year in one line."""
         return f"{self._names(5)}, {self.title}, {self.published}"
 
     @property

@@ -112,8 +112,6 @@ def run_experiment(
 
 @dataclass(eq=False)
 class _Execution:
-    """One call of `run_experiment`."""
-
     schedule: Schedule
     store: Store
     shard: Shard | None
@@ -204,7 +202,6 @@ class _Execution:
         return left
 
     def _collect(self, part: Block, outcomes: list[Outcome], environment: dict[str, Any]) -> None:
-        """Keep outcomes until they are stored, and remember how long a run takes."""
         text = json.dumps(environment, sort_keys=True)
         self._waiting += [(part, outcome, text) for outcome in outcomes]
         seconds = sum(outcome.seconds for outcome in outcomes) / len(outcomes)

@@ -186,7 +186,6 @@ def _given_name(spec: ProblemSpec, own: str, listed: Sequence[str]) -> str:
 
 
 def _subsets(subsets: Subsets | None, matrix: PreferenceMatrix) -> Iterator[Choice]:
-    """Yield the rankers of each subset, as positions in the matrix. Without subsets, yield all rankers."""
     if subsets is None:
         yield Choice([], {}, list(range(len(matrix))))
         return

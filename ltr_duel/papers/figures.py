@@ -152,7 +152,6 @@ def _drawable(panel: _Panel, column: str) -> tuple[_Panel, str]:
 
 
 def _means(frame: pd.DataFrame, spread: str) -> str:
-    """Say over how many runs the means are taken, and what the bands around them show."""
     runs = frame.drop_duplicates([col.PROBLEM, col.POLICY, col.HORIZON, col.REPETITION])
     names = runs[col.PROBLEM].str.replace(_NUMBERED, "", regex=True)
     return describe_means(runs.groupby([names, col.POLICY, col.HORIZON], sort=False).size(), spread)
@@ -206,7 +205,6 @@ def _finish(figure: Figure, axes: Sequence[Axes], facts: Mapping[str, Any], belo
 
 
 def _outer_labels(axes: Any, panels: int) -> None:
-    """Keep only the x labels of the lowest panels and the y labels of the first column."""
     down, across = axes.shape
     for number in range(panels):
         row, column = divmod(number, across)

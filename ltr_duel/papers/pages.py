@@ -47,7 +47,6 @@ def _subtitle(shown: Sequence[Made]) -> str:
 
 
 def _section(figure: Made) -> dict[str, Any]:
-    """Return what the template prints about a figure. Save the picture of the figure."""
     facts, described, png = figure.facts, figure.facts["figure"], b""
     if described["drawing"]:
         picture = draw_figure(figure.frame, facts)

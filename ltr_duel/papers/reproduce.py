@@ -108,7 +108,6 @@ def first_present(sources: Sequence[Source], root: Path | None) -> Found:
 
 
 def _run(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) -> tuple[pd.DataFrame, list[Any], int]:
-    """Execute the missing runs of a figure; return its table, its sources of data, and the number of runs."""
     schedules, planned = [], 0
     for number, part in enumerate(figure.studies, 1):
         if (scale == "quick" and not part.in_quick) or not (problems := _problems(part, scale, root)):
@@ -169,7 +168,6 @@ def _table(store: Path, number: int, schedule: Schedule) -> pd.DataFrame:
 
 
 def _measure(figure: Figure, scale: str, root: Path | None, jobs: int) -> tuple[pd.DataFrame, list[Any]]:
-    """Execute the measurements that have data; return the table of the figure and its sources of data."""
     frames, sources = [], []
     for part in figure.measures:
         try:

@@ -66,8 +66,8 @@ def kernel_for(
 ) -> Callable[P, R]:
     """Compile a function like `kernel`. It may call `dispatched` functions that are implemented in other ``modules``.
 
-    Stored code is used until a source file of these modules changes. ``parts`` maps global names to functions whose
-    code is copied in, which saves the time to compile each of them separately.
+    Stored code is used until a source file of these modules changes. ``parts`` are functions whose code is copied into
+    the kernel, by the global names under which the kernel calls them.
     """
     if numba.config.DISABLE_JIT:
         return interpreted(function)

@@ -38,10 +38,10 @@ MEASURED = ("utility", "ndcg")  # these regrets need a value of each arm, which 
 def loss_per_arm(matrix: PreferenceMatrix, loss: str, values: FloatVector | None = None) -> FloatVector:
     """Return the loss of one impression of each arm, shape (K,). It is NaN if the winner or the ``values`` are missing.
 
-    The average loss of arm j is p[winner, j] - 1/2, where winner is the Condorcet winner (Yue and Joachims, ICML 2011,
-    eq. 1). The other losses are the highest value of an arm, minus the value of arm j. For "copeland" and "borda", the
-    value is a score of the matrix. For "utility" and "ndcg", it is in ``values`` (Ailon et al., ICML 2014; Brost et
-    al., CIKM 2016, eq. 4).
+    For "average", the loss of arm j is p[winner, j] - 1/2, where winner is the Condorcet winner (Yue and Joachims, ICML
+    2011, eq. 1). The other losses are the highest value of an arm, minus the value of arm j. For "copeland" and
+    "borda", the value is a score of the matrix. For "utility" and "ndcg", it is in ``values`` (Ailon et al., ICML 2014;
+    Brost et al., CIKM 2016, eq. 4).
     """
     unknown = np.full(len(matrix), np.nan)
     if loss == "average":

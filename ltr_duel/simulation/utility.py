@@ -1,12 +1,11 @@
 """A source of outcomes that compares arms by random utilities.
 
-In each step, a utility is drawn for each compared arm, and the higher utility wins more often. All pairs of a set are
-compared by the same utilities. The *link* says which distribution the utilities have and how they decide:
+In each step, a utility is drawn for each compared arm. All pairs of a set are compared by the same utilities. The
+*link* is the rule that compares the utilities u and v of two arms. With the link ``normal``, utilities are normal with
+variance 1, and the higher one wins (Table 1 of the multi-dueling paper). With the other links, utilities are 0 or 1,
+and the first arm wins with a probability (Ailon et al.; Wolfenfeld):
 
-- linear, logistic, natural: utilities are 0 or 1, and the first arm wins with probability ``(1 + u - v) / 2``, ``1 / (1
-  + exp(v - u))`` or ``u / (u + v)``, which is 1/2 if both are 0 (Ailon et al.; Wolfenfeld).
-
-- normal: utilities are normal with variance 1, and the higher one wins (Table 1 of the multi-dueling paper).
+linear ``(1 + u - v) / 2``; logistic ``1 / (1 + exp(v - u))``; natural ``u / (u + v)``, or 1/2 if both are 0
 """
 
 from __future__ import annotations

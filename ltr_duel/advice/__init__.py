@@ -1,7 +1,4 @@
-"""Find out, before an experiment, which policy and which comparison method to deploy, by simulating the experiment.
-
-No other package except the command line imports this one. It uses only what lower layers export.
-"""
+"""Choose a policy and a comparison method before an experiment, by simulating the experiment."""
 
 import lazy_loader
 

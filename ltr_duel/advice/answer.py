@@ -1,6 +1,7 @@
-"""The answer of `advise`: which candidate to deploy, and what the simulations estimate for each candidate.
+"""The answer of `advise`: which candidate to deploy, and what the simulations measured for each candidate.
 
-A candidate is a policy with a comparison method. Every candidate is simulated with each of the given click models.
+A candidate is a policy with a comparison method. Each candidate is simulated with each click model, which gives one
+`WorldResult`.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Estimate(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """The number of impressions from which a condition stays true, with an interval; None if it is false at the end."""
+    """The number of impressions after which a condition stays true, with an interval. None means never."""
 
     value: int | None
     low: int | None
@@ -40,7 +41,7 @@ class Reached(NamedTuple):
 
 
 class WorldResult(NamedTuple):
-    """The results of one candidate with one click model. Losses are in NDCG, as means per impression of the budget."""
+    """The results of one candidate with one click model. Losses are differences of NDCG, as means per impression."""
 
     users: str  # click model
     runs: int
@@ -53,24 +54,24 @@ class WorldResult(NamedTuple):
 
 
 class CandidateResult(NamedTuple):
-    """The results of one candidate in the second stage, which uses new runs; one result for each click model."""
+    """The results of one finalist, with one `WorldResult` for each click model."""
 
     candidate: str
     worlds: tuple[WorldResult, ...]
 
     @property
     def worst(self) -> WorldResult:
-        """The results with the click model for which this candidate is least often right."""
+        """The result with the click model for which the candidate is right least often."""
         return min(self.worlds, key=lambda world: (world.right.value, -world.loss.value))
 
     @property
     def highest_loss(self) -> WorldResult:
-        """The results with the click model for which the loss is highest. Candidates are ordered by this loss."""
+        """The result with the click model that gives the highest loss. Candidates are sorted by this loss."""
         return max(self.worlds, key=lambda world: (world.loss.value, world is self.worst))
 
 
 class ScreeningResult(NamedTuple):
-    """The results of one candidate in the first stage: a few runs, which only serve to choose the finalists."""
+    """The results of one candidate in the first stage, whose few runs only choose the finalists."""
 
     candidate: str
     runs: int  # for each click model
@@ -79,7 +80,7 @@ class ScreeningResult(NamedTuple):
 
 
 class SufficientBudget(NamedTuple):
-    """Whether a larger budget is sufficient. Only 2, 4 and 8 times the requested budget are tried."""
+    """Whether a larger budget is enough. Two, four and eight times the requested budget are tried."""
 
     users: str  # click model
     runs: int
@@ -98,7 +99,7 @@ class Advice:
     ----------
     verdict : {"deploy", "too small", "identical"}
         "deploy": a candidate reaches the confidence within the budget. "too small": no candidate reaches it.
-        "identical": all rankers are within the margin of the best one, so there is nothing to find out.
+        "identical": every ranker is as good as the best one within the margin, so there is nothing to find out.
     settings : dict
         The arguments of `advise`: corpus, rankers, click models, budget, confidence, margin, seed and so on.
     ndcg : dict
@@ -106,15 +107,15 @@ class Advice:
     times : ndarray of int64, shape (C,)
         The numbers of impressions at which each `WorldResult.curve` has a value.
     candidates : tuple of CandidateResult
-        The advised candidate, the other finalists (the lowest loss first), and the baseline of random pairs.
+        The advised candidate, then the other finalists from the lowest loss, then the baseline of random pairs.
     screening : tuple of ScreeningResult
-        The results of the first stage for all candidates, the lowest loss first.
+        The results of the first stage for all candidates, from the lowest loss.
     noisier : WorldResult or None
         The results of the advised candidate with users whose clicks depend only half as much on the grade.
     sufficient : SufficientBudget or None
         A larger budget that may be enough. None unless the verdict is "too small".
     unsure : tuple of str
-        Rankers that may be as good as the best one: the corpus has too few queries to show a difference.
+        Rankers that may be as good as the best one. The corpus has too few queries to show a difference.
     live : dict
         Settings with which `ltr_duel.live` runs the advised candidate.
 
@@ -144,13 +145,13 @@ class Advice:
 
     @property
     def shown(self) -> tuple[CandidateResult, ...]:
-        """The candidates in the first table and in the figure: the advised one, the runner-up and the baseline."""
+        """The candidates in the first table and the figure: the advised candidate, the runner-up and the baseline."""
         baseline = [result for result in self.candidates[2:] if result.candidate == BASELINE]
         return (*self.candidates[:2], *baseline)
 
     @property
     def best(self) -> str:
-        """The ranker with the highest NDCG; the first one if several are equal."""
+        """The ranker with the highest NDCG."""
         return max(self.ndcg, key=lambda name: self.ndcg[name])
 
     @property
@@ -160,7 +161,7 @@ class Advice:
         return tuple(name for name, value in self.ndcg.items() if value >= limit and name != self.best)
 
     def lines(self) -> list[str]:
-        """Return the advice as sentences. The first sentence is the verdict."""
+        """Return the advice as sentences, of which the first is the verdict."""
         from ltr_duel.advice.report import advice_lines
 
         return advice_lines(self)
@@ -176,7 +177,7 @@ class Advice:
         return notebook.notebook_html(self.lines(), list(table.columns), table.to_numpy().tolist())
 
     def to_json(self) -> dict[str, Any]:
-        """Return all fields as a dictionary for JSON, in which numbers that are not finite are None."""
+        """Return all fields as a dictionary for JSON. Numbers that are not finite become None."""
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
         fields["deploy"] = self.deploy.candidate if self.deploy else None
         return {"version": VERSION, **_plain(fields | {"best": self.best, "as_good": self.as_good})}
@@ -187,7 +188,7 @@ class Advice:
         Parameters
         ----------
         folder : path
-            The folder is created if it is missing. Either all files are written or none.
+            It is created if it is missing. Either all files are written or none.
 
         Returns
         -------
@@ -202,7 +203,7 @@ class Advice:
 def world_result(
     sample: Sample, times: IntVector, users: str, confidence: float, level: float, least_mistake: float
 ) -> WorldResult:
-    """Return the results of one candidate's runs in one world. The intervals have the confidence ``level``."""
+    """Return the results of one candidate's runs with one click model. Intervals have the confidence ``level``."""
     runs = len(sample.right)
     curve = tuple(share(int(hits), runs, level) for hits in sample.right.sum(axis=0))
     return WorldResult(
@@ -218,16 +219,16 @@ def world_result(
 
 
 def share(hits: int, n: int, confidence: float) -> Estimate:
-    """Return the share ``hits / n`` with its Clopper-Pearson interval of at least this confidence."""
+    """Return the share ``hits / n`` with its confidence interval by Clopper and Pearson."""
     low, high = statistics.clopper_pearson(hits, n, confidence)
     return Estimate(hits / n, float(low), float(high))
 
 
 def mean(values: ArrayLike, confidence: float, unseen: float = 0.0) -> Estimate:
-    """Return the mean of some values with Student's interval.
+    """Return the mean of some values with Student's confidence interval.
 
-    The highest values may be so rare that none has occurred. If ``unseen`` is above 0, one high value is therefore
-    added before the upper end is computed: the mean plus ``unseen``, or the highest value if that is larger.
+    If a rare high value is missing in the sample, the interval would be too low. If ``unseen`` is above 0, the upper
+    end is therefore computed with one more high value, which is at least ``unseen`` above the mean.
     """
     sample = np.asarray(values, np.float64)
     quantile = statistics.student_quantile((1 + confidence) / 2, len(sample) - 1)
@@ -240,7 +241,7 @@ def mean(values: ArrayLike, confidence: float, unseen: float = 0.0) -> Estimate:
 
 
 def reached(curve: tuple[Estimate, ...], times: IntVector, confidence: float) -> Reached:
-    """Return after how many impressions the curve, or an end of its interval, stays at or above ``confidence``."""
+    """Return after how many impressions the curve stays at or above ``confidence``, with an interval."""
 
     def first(part: str) -> int | None:
         fails = np.flatnonzero([getattr(point, part) < confidence for point in curve])

@@ -1,7 +1,7 @@
-"""The function `advise`: which policy and comparison method to deploy for some rankers and a budget of impressions.
+"""The function `advise`, which chooses a policy and a comparison method for an experiment by simulation.
 
-A few runs of every candidate choose three finalists. New runs of the finalists then give the advice and its numbers
-(`ltr_duel.advice.screening`). Further runs show what happens with noisier users, or with a larger budget.
+It simulates every candidate a few times and chooses three finalists. Many runs of the finalists then decide which of
+them is advised (`ltr_duel.advice.screening`).
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def advise(
 ) -> Advice:
     """Find, by simulation, which policy and which comparison method to deploy for some rankers.
 
-    Among the finalists that reach the confidence, the advised candidate costs users the least NDCG. This cost includes
-    as many further impressions after the budget, which show the ranker that the candidate named. If you give several
-    click models, each candidate is judged by the click model that is worst for it.
+    A candidate is a policy with a method. It is right if it names a ranker that is as good as the best one within the
+    margin. The advised candidate is right often enough and costs users the least NDCG. The cost also covers a period of
+    the same length after the experiment, in which users see the named ranker.
 
     Parameters
     ----------
@@ -59,10 +59,10 @@ def advise(
     clicks : str, ClickModel or sequence of them
         The click models that may describe your users. A candidate is judged by the worst of them.
     confidence : float
-        The required probability that the ranker named at the end is the best one, or within the margin of it. It is
-        also the confidence of all intervals. From 0.5 to 0.999.
+        The probability with which the candidate must be right at the end, from 0.5 to 0.999. It is also the confidence
+        of all intervals.
     margin : float
-        A ranker counts as equally good if its NDCG@10 is at most this much below the best ranker; from 0 to 1.
+        A ranker is as good as the best one if its NDCG@10 is at most this much lower; from 0 to 1.
     incumbent : str, optional
         The ranker that users see today; by default the first ranker.
     candidates : sequence of str
@@ -70,16 +70,16 @@ def advise(
     top : int
         The number of documents that a list shows.
     batch : int
-        The number of impressions that are shown before any of their clicks is known, such as the number on one day.
+        The number of impressions after which the policy learns of clicks, for example the impressions of one day.
     simulations : int
-        The number of new runs of each finalist with each click model, from 10 to 10^5. Fewer than 115 runs (or 94 with
-        a single click model) cannot show a probability of at least .95, even if every run names a right ranker.
+        The number of runs of each finalist with each click model, from 10 to 10^5. To show a probability of .95, at
+        least 115 runs are needed, or 94 with a single click model.
     seed : int
         The seed of all random numbers.
     jobs : int
-        The number of threads; -1 for all cores. The advice does not depend on this number.
+        The number of threads, which does not change the advice; -1 for all cores.
     compiled : bool
-        If False, run the same code as plain Python, which gives the same numbers some 500 times more slowly.
+        If False, run the code as plain Python, with equal numbers but some 500 times more slowly.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def advise(
     Raises
     ------
     InputError
-        If a number is out of range, if a name is unknown, or if the rankings reorder ties for each list.
+        If a number is out of range, if a name is unknown, or if the rankings order ties anew for each list.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def _answer(
 
 
 def _sufficient_budget(simulator: Simulator, request: RunRequest, budget: int, confidence: float) -> SufficientBudget:
-    """Find the smallest multiple of the budget with which enough runs are right, and confirm it by new runs."""
+    """Find the smallest larger budget with which the candidate is right often enough, and confirm it by new runs."""
     few = request._replace(runs=max(10, request.runs // 3))
     times = budget * np.array(_MULTIPLES)  # checkpoints of the same runs; the largest is their horizon
     [sample] = simulator.samples([few], "larger budgets", times, "larger budgets")
@@ -189,7 +189,7 @@ def _sufficient_budget(simulator: Simulator, request: RunRequest, budget: int, c
 
 
 def _unsure(world: World, confidence: float) -> tuple[str, ...]:
-    """Return the rankers that are not shown to be worse than the best one, because the queries are too few."""
+    """Return the rankers that are too far from the best one to be right, but not significantly worse."""
     table = evaluate_rankers(world.rankings, [world.measure])
     names = table["ranker"][(table["p"] >= 1 - confidence)]
     right = {name for name, good in zip(world.rankings.names, world.right, strict=True) if good}

@@ -1,6 +1,6 @@
-"""Candidates for deployment: a policy, which chooses rankers, and the method that compares them.
+"""Candidates for deployment. A candidate is a policy, which chooses rankers, and a method, which compares them.
 
-A candidate is written ``policy/method``, with parameters if necessary: ``rucb:alpha=0.6/probabilistic:tau=1``.
+A candidate is written ``policy/method``, with parameters if necessary, for example ``rucb:alpha=0.6/team_draft``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DEFAULTS = (
 
 
 class Candidate(NamedTuple):
-    """A policy and the method that compares the rankers it chooses."""
+    """A policy, and the method that compares the rankers that it chooses."""
 
     label: str
     policy: components.Configured[Policy]
@@ -37,17 +37,17 @@ class Candidate(NamedTuple):
 
     @property
     def compares_pairs(self) -> bool:
-        """Whether the policy compares two rankers at a time, and not larger sets."""
+        """Whether the policy compares two rankers at a time, not sets."""
         return self.policy.component.feedback == "duel"
 
     @property
     def outcome(self) -> str:
-        """The default outcome rule of the method. With default rules, random clicks favour no ranker."""
+        """The default outcome rule of the method, with which random clicks favour no ranker."""
         return METHODS.configure(self.method).component.default_outcome(sets=not self.compares_pairs)
 
 
 def candidates_named(labels: Sequence[str] = ()) -> list[Candidate]:
-    """Return the candidates with these names, or those of `DEFAULTS` if there are no names."""
+    """Return the candidates with these names; by default the candidates in `DEFAULTS`."""
     if not isinstance(labels, Sequence):
         raise InputError(f"candidates must be a list of strings, not {errors.shown(labels)}")
     candidates = [_candidate(label) for label in ((labels,) if isinstance(labels, str) else labels) or DEFAULTS]

@@ -1,4 +1,4 @@
-"""Present the advice to readers: as sentences, as tables, as a figure, and as files, which include a web page."""
+"""Present the advice as sentences, tables, a figure, and files that include a web page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TEMPLATE = Path(__file__).parent / "templates" / "advice.html"
 
 
 def advice_lines(advice: Advice) -> list[str]:
-    """Return sentences: the candidate to deploy, how sure it is, what it costs, other findings, and the assumptions."""
+    """Return sentences: the candidate to deploy, how sure it is, what it costs, other findings, and assumptions."""
     if advice.deploy is None:
         return [_identical(advice), *_unsure(advice)]
     lines = [_verdict(advice, advice.deploy), _confidence(advice, advice.deploy.worst), _cost(advice, advice.deploy)]
@@ -66,7 +66,6 @@ def _confidence(advice: Advice, worst: WorldResult) -> str:
 
 
 def _runs(advice: Advice, result: WorldResult) -> str:
-    """Return a phrase: in how many of the runs a right ranker was named."""
     number = len(advice.settings["clicks"])
     users = f" with '{result.users}' users, the worst of {number} click models" if number > 1 else ""
     return f"{_percent(result.right)} of {result.runs:,} simulated runs{users}"
@@ -105,7 +104,7 @@ def _runner_up(advice: Advice, advised: CandidateResult) -> list[str]:
 
 
 def _other_users(advice: Advice, advised: CandidateResult) -> list[str]:
-    """Return sentences on users with whom another candidate clearly loses less: the intervals do not overlap."""
+    """Return sentences on click models with which another candidate clearly loses less."""
     better: dict[str, list[str]] = {}
     for model, world in enumerate(advised.worlds):
         best = min(advice.candidates, key=lambda result: result.worlds[model].loss.high)
@@ -148,7 +147,7 @@ def _identical(advice: Advice) -> str:
 
 
 def candidates_table(advice: Advice) -> pd.DataFrame:
-    """Return a table of the advised candidate, the runner-up and the baseline, with the click model of the figure."""
+    """Return a table of the advised candidate, the runner-up and the baseline, for the click model of the figure."""
     return pd.DataFrame(
         {"candidate": f"{result.candidate} ({role})"}
         | _world_row(result.worlds[_hardest_users(advice)], intervals=False)
@@ -157,7 +156,7 @@ def candidates_table(advice: Advice) -> pd.DataFrame:
 
 
 def users_table(advice: Advice) -> pd.DataFrame:
-    """Return a table of the candidates of the second stage, with a row for each click model."""
+    """Return a table of the finalists and the baseline, with a row for each click model."""
     return pd.DataFrame(
         {
             "users": users,
@@ -181,7 +180,7 @@ def _world_row(world: WorldResult, *, intervals: bool) -> dict[str, str]:
 
 
 def screening_table(advice: Advice) -> pd.DataFrame:
-    """Return a table of all candidates, with the results of the first stage."""
+    """Return a table of all candidates with the results of the first stage."""
     return pd.DataFrame(
         {"candidate": result.candidate, "right": f"{_share(result.right)}%", "loss": _plain(result.loss)}
         for result in advice.screening
@@ -205,9 +204,9 @@ def rankers_table(advice: Advice) -> pd.DataFrame:
 
 
 def plot_advice(advice: Advice) -> Axes:
-    """Plot, against the impressions, how often each candidate of the first table names a right ranker.
+    """Plot how often each candidate of the first table names a right ranker, against the impressions.
 
-    All curves are for one click model, the one with which the advised candidate is least often right.
+    All curves are for the click model with which the advised candidate is right least often.
     """
     s, model = advice.settings, _hardest_users(advice)
     title = f"{s['corpus']}, '{s['clicks'][model]}' users; shaded: interval of the advised candidate"
@@ -274,7 +273,7 @@ def _page(advice: Advice, picture: bytes, live: str) -> str:
 
 
 def _hardest_users(advice: Advice) -> int:
-    """Return the index of the click model with which the advised candidate is least often right."""
+    """Return the index of the click model with which the advised candidate is right least often."""
     return advice.candidates[0].worlds.index(advice.candidates[0].worst)
 
 
@@ -283,34 +282,34 @@ def _asked(advice: Advice) -> str:
 
 
 def _named(result: CandidateResult) -> str:
-    """Return the name of a candidate in a sentence: 'mdb with sosm'."""
+    """Return a candidate's name for a sentence, for example 'mdb with sosm'."""
     return " with ".join(result.candidate.split("/"))
 
 
 def _percent(estimate: Estimate) -> str:
-    """Format a probability: '97% (93 to 99)'."""
+    """Format a probability, for example '97% (93 to 99)'."""
     return f"{_share(estimate.value)}% ({_share(estimate.low)} to {_share(estimate.high)})"
 
 
 def _share(value: float) -> str:
-    """Format a share without the percent sign: '97.4', '100'."""
+    """Format a share as a percentage without the sign, for example '97.4'."""
     percent = 100 * value
     return f"{percent:.1f}" if 0.05 <= percent < 99.95 else f"{percent:.0f}"
 
 
 def _ndcg(estimate: Estimate) -> str:
-    """Format a difference of NDCG: '0.0123 (0.0119 to 0.0127)'."""
+    """Format a difference of NDCG, for example '0.0123 (0.0119 to 0.0127)'."""
     return f"{_plain(estimate.value)} ({_plain(estimate.low)} to {_plain(estimate.high)})"
 
 
 def _plain(value: float) -> str:
-    """Format a number between -1 and 1: '0.0123', '-0.0004'."""
+    """Format a number between -1 and 1, for example '-0.0004'."""
     text = f"{value:.4f}" if math.isfinite(value) else "?"
     return "0" if text in ("0.0000", "-0.0000") else text
 
 
 def _impressions(reached: Reached) -> str:
-    """Format the impressions at which a condition is reached: '23,000 (18,000 to 40,000)'."""
+    """Format a number of impressions with its interval, for example '23,000 (18,000 to 40,000)'."""
     if reached.value is None:
         return "not by then" if reached.low is None else f"not by then ({reached.low:,} at the earliest)"
     end = "or later" if reached.high is None else f"to {reached.high:,}"

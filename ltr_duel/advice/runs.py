@@ -1,9 +1,8 @@
-"""Simulate candidates in worlds, on all cores, and measure what users lose.
+"""Simulate candidates on all cores, and measure how much NDCG users lose.
 
-Each comparison draws a query and shows one list to a simulated user. The loss of this list is the NDCG of the best
-ranker's list for the same query, minus the NDCG of the shown list. A difference from the mean over all queries would be
-much more noisy. If a policy shows a single ranker, no list is simulated. The loss is then the expected loss of this
-ranker.
+In each step, a simulated user sees one list for a random query. The loss of this list is the NDCG of the best ranker's
+list for the same query, minus the NDCG of the list. If a policy shows a single ranker, no list is made, and the mean
+loss of this ranker is used.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ from ltr_duel.interleaving import Comparer, Comparison, compare_pair, compare_sl
 
 @separate
 class Users(NamedTuple):
-    """The oracle that policies ask: simulated users. It also adds up the loss of the combined lists that they see."""
+    """The simulated users that a policy asks for outcomes. They also add up the loss of the lists that they see."""
 
     comparison: Comparison
     yardstick: Yardstick
@@ -95,7 +94,7 @@ implement(multiduel, Users, _multiduel)
 
 
 class Sample(NamedTuple):
-    """The results of R runs of one candidate in one world, at C checkpoints. Losses are means per impression."""
+    """The results of R runs of a candidate with one click model, at C checkpoints. Losses are means per impression."""
 
     named: IntMatrix  # (R, C) the ranker that the policy names at the checkpoint
     right: MarkMatrix  # (R, C) 1 if the named ranker is the best one, or within the margin of it
@@ -104,12 +103,12 @@ class Sample(NamedTuple):
 
     @property
     def loss(self) -> FloatVector:
-        """What users lose during the budget, and during as many impressions after it, divided by the budget; (R,)."""
+        """The loss during the budget and during an equally long period after it, divided by the budget; shape (R,)."""
         return np.asarray(self.lost + self.after)
 
 
 class RunRequest(NamedTuple):
-    """A request to run a candidate in a world, ``runs`` times."""
+    """A request to run a candidate ``runs`` times."""
 
     candidate: Candidate
     world: World
@@ -117,10 +116,10 @@ class RunRequest(NamedTuple):
 
 
 class Simulator:
-    """Run candidates in worlds; the seed, the batch and the number of threads are the same for all runs.
+    """Runs candidates, always with the seed, the batch and the number of threads that are given here.
 
     batch: the number of impressions that are shown before any of their clicks is known.
-    compiled: whether to compile the code; if False, the same code runs as plain Python.
+    compiled: whether to compile the code; if False, it runs as plain Python.
     """
 
     def __init__(self, seed: int, jobs: int, *, batch: int = 1, compiled: bool = True) -> None:
@@ -161,7 +160,7 @@ class Simulator:
     def one_run(self, request: RunRequest, names: tuple[str | int, ...], times: IntVector) -> tuple[IntVector, float]:
         """Run a candidate once; return the ranker named at each checkpoint, and the sum of all losses.
 
-        names: the names of the random streams of this run, to which the candidate and the users are added.
+        names: parts of the names of this run's random streams.
         """
         run, oracle, recorder, order = self._open(request, names, times)
         run.advance(int(times[-1]))
@@ -187,7 +186,7 @@ class Simulator:
         return run, oracle, recorder, order
 
     def users(self, world: World, names: tuple[str | int, ...]) -> ClickModel:
-        """Return the users of a run. Uncertain click probabilities are drawn, the same for all candidates."""
+        """Return the users of a run. If a click model was estimated, probabilities are drawn within their errors."""
         if not world.errors:
             return world.users
         return world.sampled_users(stream(self._seed, "advice", *names, world.users.name, "users"))

@@ -1,9 +1,8 @@
 """Choose the advised candidate in two stages: a few runs of every candidate, then many new runs of the best three.
 
-The score of a candidate is its mean loss with the click model that is worst for it, so a low score is good. The
-finalists are sorted by the score of their new runs. The first finalist that reaches the confidence with every click
-model is advised. If none reaches it, the one with the lowest score is advised. The same runs also estimate the results.
-The intervals are therefore wide enough to hold for all finalists and all click models together.
+Candidates are sorted by their loss, from the lowest. If several click models are given, the highest loss counts. Among
+the three finalists, the first that is right often enough with every click model is advised. If none is, the first is
+advised. The same runs choose the candidate and measure it, so all intervals are wide enough to hold together.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _FEWEST = 10  # runs
 def screen(
     simulator: Simulator, candidates: Sequence[Candidate], worlds: Sequence[World], times: IntVector, runs: int
 ) -> list[ScreeningResult]:
-    """Run every candidate ``runs`` times in each world; return the results, the lowest loss first."""
+    """Run every candidate ``runs`` times with each click model; return the results, from the lowest loss."""
     requests = [RunRequest(candidate, world, runs) for candidate in candidates for world in worlds]
     samples = simulator.samples(requests, "screening", times, f"{len(candidates)} candidates")
     results = [
@@ -46,7 +45,7 @@ def confirm(
     runs: int,
     confidence: float,
 ) -> list[CandidateResult]:
-    """Run the finalists again; return the results: the advised candidate first, then the others by their loss.
+    """Run the finalists again; return the results of the advised candidate, then of the others by their loss.
 
     If the baseline is not among the best three candidates, it comes last and gets a quarter of the runs.
     """
@@ -74,7 +73,7 @@ def confirm(
 
 
 def finalists_of(screening: Sequence[ScreeningResult], candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the three candidates with the lowest loss, and the baseline if it is another candidate."""
+    """Return the three candidates with the lowest loss, and also the baseline."""
     labelled = {candidate.label: candidate for candidate in candidates}
     first = [result.candidate for result in screening[:FINALISTS]]
     also = [BASELINE] if BASELINE in labelled and BASELINE not in first else []
@@ -82,7 +81,7 @@ def finalists_of(screening: Sequence[ScreeningResult], candidates: Sequence[Cand
 
 
 def a_quarter(simulations: int) -> int:
-    """Return a quarter of the number of simulations, at least 10; for the first stage and for secondary questions."""
+    """Return a quarter of the number of simulations, but at least 10."""
     return max(_FEWEST, simulations // 4)
 
 

@@ -1,7 +1,7 @@
-"""The worlds in which candidates are simulated. A world has rankers, users (a click model), and right answers.
+"""The worlds in which candidates are simulated. A world has rankers, users (a click model) and right answers.
 
-The best ranker has the highest mean NDCG of the shown documents. Right answers are this ranker and every ranker within
-the margin of it. They do not depend on the users or on the method, so all candidates can be compared.
+The best ranker has the highest mean NDCG. A ranker is a right answer if its NDCG is lower by at most the margin. Right
+answers do not depend on the users or on the comparison method.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ DEPTH = 10  # depth of NDCG, unless fewer documents are shown
 
 
 class Yardstick(NamedTuple):
-    """What is needed to compute how far the NDCG of a shown list is below the NDCG of the best ranker's list."""
+    """What is needed to compute how far the NDCG of a list is below the NDCG of the best ranker's list."""
 
     worth: FloatVector  # (n_docs,) what a document at the top of a list adds to the NDCG of the list
     discount: FloatVector  # (10 or fewer,) the share of this that a document adds at each position
@@ -32,7 +32,7 @@ class Yardstick(NamedTuple):
 class World:
     """One simulated world: rankers, users, and the right answers.
 
-    errors: standard errors of the click model's probabilities, for each field that has some; empty if all are exact.
+    errors: standard errors of the click model's probabilities, by field; empty if the probabilities are exact.
     """
 
     rankings: Rankings
@@ -44,7 +44,7 @@ class World:
     errors: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     def sampled_users(self, rng: Generator) -> ClickModel:
-        """Return a click model whose probabilities are drawn from normal distributions around the estimated ones."""
+        """Draw a click model whose probabilities are normally distributed around the estimated probabilities."""
         fields: dict[str, Any] = {
             name: tuple(np.clip(rng.normal(getattr(self.users, name), errors), 0.0, 1.0).tolist())
             for name, errors in self.errors.items()
@@ -58,12 +58,12 @@ class World:
 
     @property
     def right(self) -> MarkVector:
-        """1 for each right ranker (the best one, or within the margin of it) and 0 for each other, shape (K,)."""
+        """1 for each ranker that is a right answer and 0 for the others, shape (K,)."""
         return (self.gaps <= self.margin + 1e-12).astype(np.uint8)
 
     @property
     def least_mistake(self) -> float:
-        """The least NDCG that naming a wrong ranker can cost; 0 if no ranker is wrong."""
+        """The least NDCG that is lost if a wrong ranker is named; 0 if no ranker is wrong."""
         wrong = self.gaps[self.right == 0]
         return float(wrong.min()) if len(wrong) else 0.0
 
@@ -74,7 +74,7 @@ class World:
 
 
 def make_worlds(rankings: Rankings, clicks: tuple[str | ClickModel, ...], top: int, margin: float) -> list[World]:
-    """Return one world for each click model. Rankings must not reorder ties for each list."""
+    """Return one world for each click model. Rankings that order ties anew for each list are refused."""
     if rankings.provenance.get("ties") in REDRAWING:
         raise InputError(f"advice needs rankings with a fixed order of ties, not '{rankings.provenance['ties']}'")
     models = [click_model(given, rankings.grades) for given in clicks]
@@ -95,7 +95,7 @@ def make_worlds(rankings: Rankings, clicks: tuple[str | ClickModel, ...], top: i
 
 
 def noisier(world: World) -> World:
-    """Return the same world with users whose click probabilities depend only half as much on the grade."""
+    """Return the world with users whose click probabilities depend only half as much on the grade."""
     p_click = np.array(world.users.p_click)
     blurred = tuple(float(p) for p in (p_click + p_click.mean()) / 2)
     return replace(world, users=replace(world.users, p_click=blurred))

@@ -1,4 +1,4 @@
-"""Present results: as tables, figures and reports. Nothing is simulated here."""
+"""Present results as tables, figures and web pages. Nothing is simulated here."""
 
 import lazy_loader
 

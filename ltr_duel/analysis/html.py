@@ -1,4 +1,4 @@
-"""Make HTML pages from templates. A page loads no other files, so it can be sent as a single file."""
+"""Make HTML pages from templates. A page contains its pictures, so it can be sent as a single file."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _TEMPLATES = Path(__file__).parent / "templates"
 def render_page(template: str | Path, **values: Any) -> str:
     """Return the HTML page of a jinja2 template. Every string is escaped, and a missing value is an error.
 
-    A template can extend ``page.html`` and import from ``macros.html`` in the folder ``templates``. It can use the
-    filters ``data_uri(kind)`` and ``png_size`` for pictures, and ``unbroken`` for sentences.
+    A template can extend ``page.html`` and import ``macros.html`` from the folder ``templates``. It can use the filters
+    ``data_uri(kind)`` and ``png_size`` for pictures, and ``unbroken`` for sentences.
     """
     template = Path(template)
     loader = FileSystemLoader([template.parent, _TEMPLATES])
@@ -33,5 +33,5 @@ def render_page(template: str | Path, **values: Any) -> str:
 
 
 def _unbroken(text: str) -> Markup:
-    """Return a sentence as HTML in which numbers and options are not broken at their hyphens."""
+    """Return a sentence as HTML in which numbers and options stay on one line."""
     return Markup(_WHOLE.sub(lambda match: f'<span class="number">{match[0]}</span>', str(escape(text))))

@@ -1,4 +1,4 @@
-"""Figures that show how often, and how soon, policies recommend the Condorcet winner."""
+"""Draw how often, and how soon, policies recommend the Condorcet winner."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ def plot_accuracy(
     legend: bool = True,
     **choices: Unpack[LineChoices],
 ) -> Axes:
-    """Plot, against steps, the share of the runs that recommend the Condorcet winner.
+    """Plot the share of the runs that recommend the Condorcet winner against the steps.
 
-    With fewer than 20 runs, dots are drawn instead of a line, and the legend says which share one run stands for.
+    If there are fewer than 20 runs, dots are drawn instead of a line.
 
     Parameters
     ----------
     results : Results or DataFrame
         Results, or a table with the columns policy, repetition, t and correct, such as the result of
         `StudyResults.to_frame`.
-    ax, title, start, legend, **choices
+    ax, title, start, legend, **choices : optional
         See `plot_regret`.
 
     Examples
@@ -68,17 +68,17 @@ def plot_accuracy(
 def plot_identification(
     results: Results | pd.DataFrame, ax: Axes | None = None, *, title: str = "", **choices: Unpack[LineChoices]
 ) -> Axes:
-    """Plot the identification times of each policy: a dot for each run, and a line at the median.
+    """Plot the identification times of each policy, with a dot for each run and a line at the median.
 
-    The identification time of a run is the first checkpoint from which it recommends the Condorcet winner until its
-    end. Runs that end with another recommendation have no dot; their number is written at the right edge.
+    The identification time of a run is the checkpoint after which it recommends only the Condorcet winner. A run that
+    ends with another recommendation has no dot. The number of such runs is written at the right edge.
 
     Parameters
     ----------
     results : Results or DataFrame
         Results, or a table with one row for each run and the columns policy, t and identified_at, such as the result of
         `StudyResults.final`.
-    ax, title, **choices
+    ax, title, **choices : optional
         See `plot_regret`.
 
     Examples

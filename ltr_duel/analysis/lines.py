@@ -1,4 +1,4 @@
-"""Draw the lines of figures: for each policy the mean over its runs, with a band around it."""
+"""Draw the lines of figures. A line is the mean of a policy over its runs, with a band around it."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from ltr_duel.simulation import (
 )
 
 STEPS = "steps (impressions)"
-SURE = 0.95  # an estimate with a less probable conclusion is undecided
+SURE = 0.95  # if the conclusion of an estimate is less probable, it is undecided
 _MOST_BANDS = 10  # more bands would hide each other and the lines
 
 
 class LineChoices(TypedDict, total=False):
-    """Optional arguments of a figure. They are described in `plot_regret`."""
+    """Optional arguments of a figure, which `plot_regret` describes."""
 
     width: str  # the width of a figure for print, a key of `style.WIDTHS`
     among: Sequence[str]  # all names of a study, so that its figures share colours; by default the drawn names
@@ -42,9 +42,9 @@ class LineChoices(TypedDict, total=False):
 
 
 def chosen_styles(drawn: Iterable[str], choices: LineChoices) -> dict[str, LineStyle]:
-    """Return a style for each drawn name, in the chosen order. Names that are not in this order come last.
+    """Return a style for each drawn name, in the chosen order. Names without a chosen place come last.
 
-    A choice for a name that does not exist, or an unknown colour, is an `InputError`.
+    Raises `InputError` if a choice is for a name that does not exist, or if a colour is unknown.
     """
     if unknown := choices.keys() - LineChoices.__annotations__:
         raise errors.unknown_name("choice", min(unknown), LineChoices.__annotations__)
@@ -83,7 +83,7 @@ def tidy(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def drawn_bound(matrix: PreferenceMatrix) -> float:
-    """Return the constant of the lower bound; NaN if there is no winner, or if it is uncertain who the winner is."""
+    """Return the constant c of the lower bound c ln t on regret. It is NaN without a certain winner."""
     bound = lower_bound(matrix)
     decided = not matrix.standard_error.any() or condorcet_confidence(matrix).max() >= SURE
     return bound if decided and bound is not None else np.nan
@@ -105,7 +105,7 @@ def label_x(ax: Axes, label: str, frame: pd.DataFrame, column: str = "") -> None
 
 
 def describe_means(counts: Iterable[int], spread: str) -> str:
-    """Return a phrase that says over how many runs the means are, and what the bands around them show."""
+    """Return a phrase on how many runs the means cover, and on what the bands show."""
     runs = sorted(set(counts))
     if not runs or runs[-1] == 1:
         return "a single run" * len(runs)
@@ -114,7 +114,7 @@ def describe_means(counts: Iterable[int], spread: str) -> str:
 
 
 def visible_spread(table: pd.DataFrame, spread: str) -> str:
-    """Return the spread to draw. With many policies it is "none", because bands would hide the lines."""
+    """Return the spread to draw. It is "none" with many policies, because bands would hide the lines."""
     return "none" if table[columns.POLICY].nunique() > _MOST_BANDS else spread
 
 
@@ -129,10 +129,10 @@ def draw_over_time(
     start: float = 0,
     x: str = columns.T,
 ) -> pd.DataFrame:
-    """Plot the mean of each policy against steps or outcomes, and return the table of the plotted means.
+    """Plot the mean of each policy against steps or outcomes; return the table of the plotted means.
 
-    If a policy uses its horizon or has several horizons, only the ends of its runs are drawn, as markers. If ``x`` is
-    the number of outcomes, each checkpoint is drawn at its mean number of outcomes.
+    For a policy that uses its horizon or has several horizons, only the ends of its runs are drawn, as markers. If
+    ``x`` is the number of outcomes, a checkpoint is drawn at its mean number of outcomes.
     """
     errors.require_one_of("logarithmic axes", log, ("xy", "x", "y", ""))
     rows = comparable_rows(frame)
@@ -159,9 +159,9 @@ def draw_lines(
     log: str,
     separate: Collection[str] | None = None,
 ) -> pd.DataFrame:
-    """Plot a line and a band for each policy of a table, which is a result of `averaged`; return the table.
+    """Plot a line and a band for each policy in a table of `averaged`; return the table.
 
-    The policies in ``separate``, by default all, get a marker at each point.
+    separate: policies that get a marker at each point; by default all.
     """
     small = choices.get("width") == "column"
     banded = visible_spread(table, spread) == spread

@@ -1,4 +1,4 @@
-"""The figure of a preference matrix: a heat map of who beats whom."""
+"""Draw a preference matrix as a heat map."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ _FEW = 12  # up to this number of rankers, the probabilities are written in the 
 def plot_preferences(matrix: PreferenceMatrix, ax: Axes | None = None, *, title: str = "") -> Axes:
     """Plot a preference matrix as a heat map, with the rankers in Copeland order.
 
-    In a blue cell, the ranker of the row beats the ranker of the column; in a red cell, it loses. A grey cell is within
-    two standard errors of 1/2, so it is uncertain which ranker is better. If there is no room for all names, some are
-    left out.
+    In a blue cell, the ranker of the row beats the ranker of the column. In a red cell, it loses. A grey cell is within
+    two standard errors of 1/2, so that either ranker may be better. Some names are left out if there is no room.
 
     Parameters
     ----------

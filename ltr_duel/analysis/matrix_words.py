@@ -24,7 +24,7 @@ _UNSURE = "not determined"
 
 
 def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
-    """Return a table of the best rankers, as strings: how many others they beat, and how often."""
+    """Return the best rankers as a table of strings: how many others they beat, and how often."""
     arguments.require_type("the matrix", matrix, PreferenceMatrix)
     compared = np.isfinite(matrix.standard_error) & ~np.eye(len(matrix), dtype=bool)
     rivals = np.maximum(1, compared.sum(axis=1))
@@ -45,21 +45,21 @@ def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
 
 
 def origin(facts: Mapping[str, Any]) -> str:
-    """Return the corpus and the click model of a provenance, for example 'MQ2008/Fold1, navigational clicks'."""
+    """Return the corpus and the click model of a matrix, for example 'MQ2008/Fold1, navigational clicks'."""
     users = f"{facts['clicks']} clicks" if "clicks" in facts else ""
     return ", ".join(filter(None, [str(facts.get("corpus", "")), users]))
 
 
 def winner_sentence(matrix: PreferenceMatrix) -> str:
-    """Return the two sentences of `winner_lines` as one text."""
+    """Return the sentences of `winner_lines` as one text."""
     return " ".join(winner_lines(matrix)).rstrip()
 
 
 def winner_lines(matrix: PreferenceMatrix) -> tuple[str, str]:
-    """Return two sentences on the Condorcet winner of a matrix: which ranker it is, if any, and how probable this is.
+    """Return two sentences: which ranker is the Condorcet winner of a matrix, and how probable this is.
 
-    If the probability is below 95%, the first sentence says that the estimate is undecided. The second sentence is
-    empty if the matrix is exact.
+    If the probability is below 95 %, the first sentence says that the winner is undecided. The second sentence is empty
+    if the matrix is exact.
     """
     winner, missing, facts = matrix.condorcet_winner, _missing_pairs(matrix), matrix.provenance
     if winner is None and missing:
@@ -101,7 +101,7 @@ def _margin(matrix: PreferenceMatrix, winner: str) -> str:
 
 
 def _for_queries(matrix: PreferenceMatrix) -> str:
-    """Return a phrase that says for which queries a probability holds and, for a log, for which users."""
+    """Return a phrase on the queries and users for which a probability holds."""
     facts = matrix.provenance
     queries, of_users = facts.get("queries"), facts.get("source") == "click log" and facts.get("cluster") == "user"
     if not ("clicks" in facts or of_users) or not isinstance(queries, int):
@@ -110,7 +110,7 @@ def _for_queries(matrix: PreferenceMatrix) -> str:
 
 
 def property_lines(matrix: PreferenceMatrix) -> list[str]:
-    """Return lines that describe the properties of a matrix: its winners, their probabilities, order and bounds."""
+    """Return lines that describe a matrix: its winners and their probabilities, its order and its bounds."""
     if _missing_pairs(matrix):
         return ["Other winners than Condorcet's, order, transitivity and bounds are omitted: they need all pairs."]
     facts, estimated = matrix_properties(matrix), bool(matrix.standard_error.any())
@@ -132,7 +132,6 @@ def property_lines(matrix: PreferenceMatrix) -> list[str]:
 
 
 def _order_lines(facts: Properties, *, rivals: bool) -> list[str]:
-    """Return lines on order, transitivity and bounds. ``rivals``: whether there are more than two rankers."""
     such = f" such as {' > '.join(facts.cycle)}" if facts.cycle else ""
     cycle = f", {several(facts.cyclic_triples, 'cycle')} of three{such}" if facts.cycle else ""
     even = f", {several(facts.even_pairs, 'even pair')}" if facts.even_pairs else ""
@@ -164,13 +163,12 @@ def _order_lines(facts: Properties, *, rivals: bool) -> list[str]:
 
 
 def listed(names: Sequence[str], most: int) -> str:
-    """Return the first names, separated by commas; a name with a comma is quoted."""
+    """Return the first names, separated by commas. A name with a comma is quoted."""
     first = ", ".join(f"'{name}'" if "," in name else name for name in names[:most])
     return f"{first}, ..." if len(names) > most else first
 
 
 def _missing_pairs(matrix: PreferenceMatrix) -> int:
-    """Return the number of pairs that were never compared."""
     return int(np.isinf(matrix.standard_error).sum()) // 2
 
 
@@ -182,16 +180,16 @@ def _with_error(p: float, error: float) -> str:
 
 
 def _digits(error: float, least: int) -> int:
-    """Return the number of decimals: ``least``, or more, to show a digit of an error that would be rounded to 0."""
+    """Return the number of decimals that shows the first digit of an error, but at least ``least``."""
     return least if error >= 0.5 * 10**-least else math.ceil(-math.log10(error))
 
 
 def _chance(share: float) -> str:
-    """Format a probability, which is never shown as 0 or 1."""
+    """Format a probability, but never as 0 or 1."""
     return "> 0.999" if share > 0.9995 else "< 0.001" if share < 0.0005 else f"{share:.3f}"
 
 
 def equal_words(share: float) -> str:
-    """Format a probability with a sign before it: ``= 0.691`` or ``> 0.999``."""
+    """Format a probability with a sign, for example ``= 0.691`` or ``> 0.999``."""
     text = _chance(share)
     return text if text[0] in "<>" else f"= {text}"

@@ -1,4 +1,4 @@
-"""The figure of `measure_sensitivity`: how many impressions a comparison method needs."""
+"""Draw the result of `measure_sensitivity`: how many impressions a comparison method needs."""
 
 from __future__ import annotations
 
@@ -21,18 +21,19 @@ def plot_sensitivity(
     accuracy: float = 0.95,
     **choices: Unpack[LineChoices],
 ) -> Axes:
-    """Plot how often each method names the better of two rankers, as a mean over pairs of rankers.
+    """Plot how often each method names the better of two rankers, against the impressions.
 
-    The bands are two standard errors of this mean. With more than four methods, there are no bands.
+    The lines are means over pairs of rankers. Their bands are two standard errors wide at each side. With more than
+    four methods, there are no bands.
 
     Parameters
     ----------
     frame : DataFrame
         The result of `measure_sensitivity`.
-    ax, title, **choices
+    ax, title, **choices : optional
         See `plot_regret`. The names in ``colors``, ``labels`` and ``order`` are names of methods.
     accuracy : float
-        An accuracy at which a horizontal line is drawn, by default 0.95.
+        The height of a horizontal line, by default 0.95.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The figure and the table of Bradley-Terry ratings."""
+"""Draw and print Bradley-Terry ratings, which describe each ranker by one strength."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def plot_ratings(table: pd.DataFrame, ax: Axes | None = None, *, title: str = ""
 
 
 def ratings_table(table: pd.DataFrame, rows: int = 10) -> pd.DataFrame:
-    """Return the strongest rankers of a table of ratings as a table of strings."""
+    """Return the strongest rankers as a table of strings."""
     first = table.head(rows)
     shown = {"ranker": first["ranker"].to_list(), "strength": [f"{value:+.3f}" for value in first["strength"]]}
     if first["low"].notna().all():
@@ -59,7 +59,7 @@ def ratings_table(table: pd.DataFrame, rows: int = 10) -> pd.DataFrame:
 
 
 def ratings_note(matrix: PreferenceMatrix) -> str:
-    """Return a warning if the model is wrong: if the preferences are less transitive than noise explains."""
+    """Return a warning if one strength for each ranker cannot explain the preferences, or ""."""
     if len(matrix) < 3 or not matrix.standard_error.any() or not np.isfinite(matrix.standard_error).all():
         return ""
     statistics = {name: STATISTICS[name] for name in ("strong_share", "cyclic_triples")}

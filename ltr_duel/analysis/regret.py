@@ -1,4 +1,4 @@
-"""Figures of regret: against steps, in a panel for each problem of a study, and against the number of rankers."""
+"""Draw regret against the steps, or against the number of rankers."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ def plot_regret(
     legend: bool = True,
     **choices: Unpack[LineChoices],
 ) -> Axes:
-    """Plot the cumulative regret of each policy against steps, as a mean over its runs with a band for their spread.
+    """Plot the regret of each policy against the steps, as a mean over its runs with a band.
 
-    If a policy uses its horizon, or was run with several horizons, only the ends of its runs are plotted. (Its regret
-    halfway says nothing about a shorter horizon.) If the matrix that defines regret was estimated, a line below the
-    axis says how large the error of the means is for this reason.
+    If a policy uses its horizon or has several horizons, only the ends of its runs are drawn, because its regret
+    halfway says nothing about a shorter horizon. If the matrix that measures regret was estimated, a line below the
+    axis shows the error from this estimate.
 
     Parameters
     ----------
@@ -59,30 +59,28 @@ def plot_regret(
         Results, or a table with the columns policy, repetition, t and the regret. The table may also have the columns
         ``lower_bound``, the constant c of the bound c ln t, and ``reference_error``.
     ax : Axes, optional
-        The axes to draw on; by default, a new figure is made. On your own axes, the legend is inside of them.
+        The axes to draw on, with the legend inside; by default, a new figure is made.
     x : {"steps", "outcomes"}
-        The horizontal axis. A step is one impression. A step with m rankers gives m (m - 1) / 2 outcomes: one for two
-        rankers, and none for a ranker that is shown alone.
+        The horizontal axis. A step is one impression. A step with m different rankers gives m (m - 1) / 2 outcomes.
     column : str
         The column of the regret; by default average regret, or Copeland regret if there is no Condorcet winner.
     title : str
     spread : {"quantiles", "standard error", "sd", "range", "none"}
-        What the bands show. In this order: the 10th to the 90th percentile of the runs, two standard errors of the
-        mean, one standard deviation, the best to the worst run, or nothing. More than ten bands are not drawn.
+        What the bands show: the 10th to the 90th percentile of the runs, two standard errors of the mean, one standard
+        deviation, the best to the worst run, or nothing. More than ten bands are not drawn.
     start : float
         The first step that is shown, but at most a tenth of the last step.
     log : {"xy", "x", "y", ""}
         The axes that are logarithmic.
     bound : bool
-        Whether to plot the lower bound of average regret over the last decade of steps. It is plotted only if the
-        winner is certain, and no policy ends below it: the bound holds in the long run only.
+        Whether to plot the lower bound of average regret. It is drawn over the last decade of steps. It is left out if
+        the winner is uncertain or if a policy ends below the bound, which holds only in the long run.
     legend : bool
-        Whether to add a legend, which names the lines and says what the bands show.
+        Whether to add a legend.
     **choices
-        Optional. ``width`` is "column" (3.3 inches) or "text" (7 inches), for a figure in a paper of two columns.
-        ``among`` lists all policies of the study, so that several of its figures use the same colours. ``colors`` and
-        ``labels`` are dictionaries with the colours and the labels of some policies. ``order`` lists the policies that
-        are drawn and listed first.
+        Optional. ``width`` is "column" (3.3 inches) or "text" (7 inches), for a figure in print. ``among`` lists all
+        policies of a study, so that all its figures have the same colours. ``colors`` and ``labels`` are dictionaries
+        with the colours and the labels of some policies. ``order`` lists policies that are drawn first.
 
     Raises
     ------
@@ -126,10 +124,10 @@ def plot_facets(
     log: str = "xy",
     **choices: Unpack[LineChoices],
 ) -> Figure:
-    """Plot cumulative regret against steps, with a panel for each problem of a study and a common legend.
+    """Plot regret against the steps, with a panel for each problem of a study and one legend.
 
-    If a problem has no Condorcet winner, its average regret is undefined. Its panel then shows Copeland regret, and the
-    title says so. The panel stays empty if the table has no Copeland regret, or if ``columns`` already contains it.
+    If a problem has no Condorcet winner, its average regret is undefined. Its panel shows Copeland regret instead, and
+    the title says so. The panel stays empty if Copeland regret is missing or has panels of its own.
 
     Parameters
     ----------
@@ -138,7 +136,7 @@ def plot_facets(
         `StudyResults.to_frame`.
     columns : sequence of str
         The columns of the regrets to plot. If there are several, each problem has a row of panels.
-    spread, start, log, **choices
+    spread, start, log, **choices : optional
         See `plot_regret`. The default ``width`` is "text", with up to three panels side by side.
 
     Returns
@@ -218,8 +216,8 @@ def plot_against_arms(
     x, xlabel, column : str
         The column of the horizontal axis, the label of this axis, and the column of the regret.
     spread : {"quantiles", "standard error", "sd", "range", "none"}
-        What the bands show, see `plot_regret`. Runs of all problems with the same ``x`` are taken together.
-    ax, title, log, legend, **choices
+        What the bands show, see `plot_regret`. The runs of all problems with the same ``x`` are joined.
+    ax, title, log, legend, **choices : optional
         See `plot_regret`.
 
     Raises
@@ -257,7 +255,7 @@ def plot_against_arms(
 
 
 def _draw_bound(ax: Axes, constant: float, end: float) -> None:
-    """Plot the lower bound c ln t over the last decade, if it is within the data and no policy ends below it."""
+    """Plot the lower bound c ln t over the last decade of steps, unless a policy ends below it."""
     (left, right), shown = ax.get_xlim(), ax.get_ylim()
     least = min(float(np.asarray(line.get_ydata())[-1]) for line in ax.get_lines())
     steps = np.geomspace(max(2.0, left, end / 10), max(3.0, end), 50)

@@ -1,4 +1,4 @@
-"""Save a whole study in a folder: the matrix, the results, figures, and a web page that shows everything."""
+"""Save everything about a simulation in a folder: the matrix, the results, figures, and a web page."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _IDENTIFICATION = (
 
 
 def save_study(results: Results, folder: str | Path, *, title: str, notes: Sequence[str] = ()) -> None:
-    """Write all files of a study to a folder: preferences.parquet, the results, the figures and report.html."""
+    """Write preferences.parquet, the results, the figures and report.html to a folder."""
     arguments.require_type("results", results, Results)
     regret, preferences = plot_regret(results, title=title), plot_preferences(results.matrix)
     pictures = {"Regret": png_bytes(regret), "Who beats whom": png_bytes(preferences)}
@@ -40,7 +40,10 @@ def save_study(results: Results, folder: str | Path, *, title: str, notes: Seque
 
 
 def render_report(results: Results, pictures: Mapping[str, bytes], *, title: str, notes: Sequence[str] = ()) -> str:
-    """Return the HTML page of a study: answer, tables, pictures (with their captions as keys), and settings."""
+    """Return the web page of a simulation.
+
+    pictures: PNG files, by their captions.
+    """
     matrix, policies, key = results.matrix, policies_table(results), results.runs[0].key
     size = [several(len(matrix), "ranker"), several(len(results.policies), "policy"), several(len(results.runs), "run")]
     settings = {
@@ -65,7 +68,6 @@ def render_report(results: Results, pictures: Mapping[str, bytes], *, title: str
 
 
 def _comparison_of_sets(results: Results) -> dict[str, str]:
-    """Return the setting that says how sets of rankers were compared, if any were."""
     keys = [run.key for run in results.runs if (policy := named_policy(run.label)) and policy.feedback == "slate"]
     methods = dict.fromkeys(str(key.oracle["slates"]) for key in keys if "slates" in key.oracle)
     methods |= {INDEPENDENT_COINS.replace("_", " "): None} if COINS_NOTE in results.notes else {}
@@ -73,7 +75,7 @@ def _comparison_of_sets(results: Results) -> dict[str, str]:
 
 
 def in_words(value: Any) -> Any:
-    """Return the value of a setting for readers: a list without its brackets and quotes."""
+    """Return the value of a setting as readers should see it, without brackets and quotes."""
     if isinstance(value, Mapping):
         value = [f"{name} {entry}" for name, entry in value.items()]
     return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else value

@@ -45,9 +45,9 @@ class LineStyle(NamedTuple):
 
 
 def line_style(position: int, label: str) -> LineStyle:
-    """Return the style of the line of a policy or method, which depends on its position in a study.
+    """Return the style of a line, which depends on the position of the policy or method in a study.
 
-    The first eight lines differ in their colour and their dashes. Further lines repeat these, with markers.
+    The first eight lines differ in colour and dashes. Further lines repeat these with markers.
     """
     again, hue = divmod(position, len(COLOURS))
     marker = ("", *MARKERS)[again % (len(MARKERS) + 1)]
@@ -55,7 +55,7 @@ def line_style(position: int, label: str) -> LineStyle:
 
 
 def require_table(frame: Any, *columns: str) -> None:
-    """Raise an `InputError` unless ``frame`` is a table with these columns and at least one row."""
+    """Raise `InputError` if ``frame`` is no table, has no rows, or lacks one of these columns."""
     if not isinstance(frame, pd.DataFrame):
         table = "; pass the table of one problem from .to_frame()" if hasattr(frame, "to_frame") else ""
         raise InputError(f"a figure requires results or a DataFrame, not {errors.shown(frame)}{table}")
@@ -78,7 +78,7 @@ def save_figure(figure: Axes | Figure, path: str | Path) -> Path:
     Raises
     ------
     InputError
-        If the name of the file ends otherwise.
+        If the name of the file has another ending.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def save_figure(figure: Axes | Figure, path: str | Path) -> Path:
 
 
 def png_bytes(figure: Axes | Figure) -> bytes:
-    """Return a figure as PNG."""
+    """Return a figure as the content of a PNG file."""
     data = io.BytesIO()
     _whole(figure).savefig(data, format="png", metadata=_METADATA[".png"])
     return data.getvalue()
@@ -114,7 +114,7 @@ def _whole(drawn: Axes | Figure) -> Figure:
 def prepared_axes(ax: Axes | None, width: float, height: float, title: str = "", paper: str = "") -> Axes:
     """Return ``ax``, or the axes of a new figure, with a grid and a title.
 
-    For a figure in print, ``paper`` is a key of `WIDTHS`, which determines the size of the figure and of its texts.
+    paper: the width of a figure for print, a key of `WIDTHS`; by default, ``width`` and ``height`` hold.
     """
     font = 10.0
     if paper:
@@ -138,13 +138,13 @@ def prepared_axes(ax: Axes | None, width: float, height: float, title: str = "",
 
 
 def wrapped(ax: Axes, text: str, size: float) -> str:
-    """Break a text into lines that are not longer than the axes are wide."""
+    """Break a text into lines that are at most as wide as the axes."""
     most = int(145 * ax.get_position().width * _whole(ax).get_figwidth() / size)
     return "\n".join(textwrap.fill(line, most) for line in text.split("\n"))
 
 
 def add_legend(ax: Axes, handles: Sequence[Artist] | None = None, title: str = "", paper: str = "") -> None:
-    """Add a legend: beside the axes, below them for a paper, or inside them if the caller made the figure."""
+    """Add a legend beside the axes. For a figure in print, it is below them. In the caller's figure, it is inside."""
     handles = handles or ax.get_legend_handles_labels()[0]
     if paper:
         names = [str(handle.get_label()) for handle in handles]
@@ -159,7 +159,7 @@ def add_legend(ax: Axes, handles: Sequence[Artist] | None = None, title: str = "
 
 
 def legend_below(figure: Figure, handles: Sequence[Any], names: Sequence[str], title: str, font: float) -> None:
-    """Add one legend below all axes, with as many columns as fit, and make the figure taller by the legend's height."""
+    """Add one legend below all axes. The figure becomes higher by the height of the legend."""
     for old in list(figure.legends):  # of an earlier call on the same axes
         figure.set_figheight(figure.get_figheight() - old.get_window_extent().height / figure.dpi)
         old.remove()

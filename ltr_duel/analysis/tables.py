@@ -24,9 +24,9 @@ _LATEX = str.maketrans(
 
 
 def policies_table(results: Results) -> pd.DataFrame:
-    """Return a table of strings with one row per policy: its regret, and how often and soon it names the winner.
+    """Return a table of strings with a row for each policy: its regret, and how often and soon it names the winner.
 
-    If there is no Condorcet winner, the regret is Copeland regret, and the columns about the winner are left out.
+    Without a Condorcet winner, the regret is Copeland regret, and the columns about the winner are left out.
     """
     arguments.require_type("results", results, Results)
     final, decided, summary = results.final(), bool(results.matrix.condorcet_winner), results.summary()
@@ -53,8 +53,9 @@ def summary_table(summary: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns: problem, horizon and regret, if the summary has them; policy; mean ± sd; error of the reference matrix,
-        if a matrix was estimated; median; p; effect. p is for Wilcoxon's test against the policy with the lowest mean.
+        The columns are policy, mean ± sd, median, p and effect. If the summary has them, problem, horizon and regret
+        come first. If a matrix was estimated, there is a column for the error from this estimate. ``p`` is the p-value
+        of Wilcoxon's test against the policy with the lowest mean.
 
     Examples
     --------
@@ -83,7 +84,6 @@ def _means(summary: pd.DataFrame) -> list[str]:
 
 
 def _add_reference_errors(table: pd.DataFrame, summary: pd.DataFrame) -> None:
-    """If some matrices are estimated, add a column for the errors that come from them."""
     errors = summary.get(columns.REFERENCE_ERROR, pd.Series([0.0]))
     if not (errors == 0).all():
         table[REFERENCE_ERROR] = ["0" if error == 0 else _number(error, ",.1f", missing=_UNKNOWN) for error in errors]
@@ -94,7 +94,7 @@ def _number(value: float, form: str, *, before: str = "", missing: str = "") -> 
 
 
 def spread_sentence(table: pd.DataFrame) -> str:
-    """Return sentences that explain the errors in a result of `policies_table` or `summary_table`."""
+    """Return sentences that explain the errors in a table of `policies_table` or `summary_table`."""
     unknown = table[REFERENCE_ERROR] == _UNKNOWN if REFERENCE_ERROR in table else pd.Series()
     explanation = (
         f" {REFERENCE_ERROR}: regret is computed from an estimated matrix; this is the part of the standard error of"
@@ -119,7 +119,6 @@ def latex_table(frame: pd.DataFrame, *, caption: str = "", label: str = "", note
     Returns
     -------
     str
-        The LaTeX source.
 
     Examples
     --------

@@ -34,10 +34,10 @@ class Count(click.ParamType):  # type: ignore[type-arg]  # generic only in new v
 
 
 class OutputPath(click.Path):
-    """An output path. Before any work is done, it is locked and checked: it must be writable, without earlier results.
+    """A path for results, which is tested and locked before any work is done.
 
-    ``results`` are patterns of file names: a folder with such a file contains earlier results, which only --overwrite
-    replaces. With ``continues``, the command adds to what is there, so earlier results are no error.
+    Files whose names match the patterns ``results`` are earlier results. Only --overwrite replaces them. With
+    ``continues``, the command adds to earlier results, and the path is not locked.
     """
 
     def __init__(self, *, results: Sequence[str] = (), folder: bool = False, continues: bool = False) -> None:
@@ -74,7 +74,7 @@ def _checked_jobs(context: click.Context, param: click.Parameter, jobs: int) -> 
 def check_plugins(plugins: Iterable[core.plugins.Plugin]) -> None:
     """Raise `InputError` if a compiled policy or method of a plug-in is wrong, which a run would not notice.
 
-    A compiled policy is compared with its form in Python. A compiled method is tested like 'ltr-duel check' does.
+    A policy is compared with its plain Python form. A method is tested as by 'ltr-duel check'.
     """
     for kind, name in (component for plugin in plugins for component in plugin.components):
         import numba
@@ -96,7 +96,7 @@ def _load_checked(ctx: click.Context, param: click.Parameter, paths: tuple[Path,
 
 
 def _declared(ctx: click.Context, param: click.Parameter, labels: tuple[str, ...]) -> tuple[str, ...]:
-    """Refuse unknown policies. Names are read from the sources, because loading the policies loads the compiler."""
+    """Refuse unknown policies. Their names are read from the source files, which does not load the compiler."""
     if "ltr_duel.bandits.policy" not in sys.modules:
         names = declared_names("bandits/policies")
         for name in ("".join(label.partition(":")[0].split()) for label in labels):
@@ -126,7 +126,7 @@ horizon = option("--horizon", type=COUNT, default=1_000_000, help="Steps in each
 
 
 def bundle(name: str, record: Any, *options: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a decorator that adds several options. The command gets their values in one argument, a ``record``."""
+    """Return a decorator that adds several options. Their values reach the command as one argument, a ``record``."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)

@@ -1,4 +1,4 @@
-"""How commands print answers, notes and tables, write results, and end."""
+"""Print answers, notes and tables of commands, write results, and end the process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def is_set(flag: str) -> bool:
-    """Whether the user gave a flag such as ``explain``."""
+    """Return whether the user gave a flag such as ``explain``."""
     return bool(click.get_current_context().meta.get(flag))
 
 
@@ -39,10 +39,10 @@ def print_note(text: str) -> None:
 
 
 def print_table(frame: pd.DataFrame, total: int = 0, unit: str = "rows") -> None:
-    """Print a table of strings, with the first column aligned left and the others right.
+    """Print a table of strings. The first column is aligned left, the others right.
 
-    If the table is wider than the terminal, it is printed in parts, each of which has the first column. If the frame
-    has only the first of ``total`` rows, a last line tells how --rows lists all.
+    A table that is wider than the terminal is printed in parts. If only the first of ``total`` rows are printed, a last
+    line says how to list all.
     """
     columns = [[errors.in_one_line(str(cell)) for cell in (name, *frame[name])] for name in frame.columns]
     widths = [max(map(len, column)) for column in columns]
@@ -63,7 +63,7 @@ def print_table(frame: pd.DataFrame, total: int = 0, unit: str = "rows") -> None
 
 
 def text_columns(frame: pd.DataFrame, formats: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return columns of a table as strings, formatted as ``formats`` tells. A missing number becomes "-"."""
+    """Return columns of a table as strings, with the formats that are given. A missing number becomes "-"."""
     return {
         name: ["-" if value != value else format(value, form) for value in frame[name]]
         for name, form in formats.items()
@@ -71,7 +71,6 @@ def text_columns(frame: pd.DataFrame, formats: Mapping[str, str]) -> dict[str, l
 
 
 def echo_lines(lines: Iterable[object]) -> None:
-    """Print each element on a separate line."""
     for line in lines:
         click.echo(line)
 
@@ -79,7 +78,7 @@ def echo_lines(lines: Iterable[object]) -> None:
 def write_files(out: Path, writers: Mapping[str, Callable[[Path], object]]) -> None:
     """Write all files into a folder, or none of them. Print their paths when the command ends.
 
-    Call this before anything is printed: a reader such as ``head`` may close the pipe, which ends the command.
+    Call this before anything is printed, because printing may end the process if its output is a closed pipe.
     """
     with files.replacing_files(out) as folder:
         for name, write in writers.items():
@@ -94,7 +93,7 @@ def print_at_end(paths: Iterable[Path]) -> None:
 
 
 def end(code: int, *, at_once: bool = False) -> NoReturn:
-    """End the process. With ``at_once``, or if abandoned threads still run, Python's shutdown is skipped."""
+    """End the process. If threads still run or with ``at_once``, Python's shutdown is skipped."""
     if not at_once and not parallel.abandoned_threads_run():
         sys.exit(code)
     sys.stdout.flush()

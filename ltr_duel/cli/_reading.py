@@ -28,7 +28,7 @@ RANKER_WORDS = {
 
 
 def read_matrix(file: Path) -> preferences.PreferenceMatrix:
-    """Read a preference matrix from a file, or return the synthetic or published matrix with this name."""
+    """Read a preference matrix from a file, or return the synthetic or published matrix of this name."""
     name, names = str(file), ("arxiv", *preferences.SYNTHETIC)
     if file.exists() or (name not in names and (file.suffix or file.name != name)):
         return preferences.load_preferences(file)
@@ -139,13 +139,13 @@ _ranker_options = bundle(
 
 
 def corpus_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of a corpus and its rankers. The command gets them in the argument ``corpus``, a `Corpus`."""
+    """Add the options of a corpus and its rankers. Their values reach the command as one argument, ``corpus``."""
     decorated: Callable[..., Any] = reading_options(_ranker_options(function))
     return decorated
 
 
 def _notes(dataset: data.Dataset, rankings: rankers.Rankings) -> Iterator[str]:
-    """Yield notes on features that do not order documents, and on documents that a ranker or the corpus lacks."""
+    """Yield notes on features that do not order documents, and on missing documents."""
     for names, use in (
         (rankings.left_out, "left out of the rankers (--keep-constant keeps them)"),
         (set(rankers.constant_features(dataset)) & set(rankings.names), "they rank by --ties alone"),
@@ -170,6 +170,6 @@ def _notes(dataset: data.Dataset, rankings: rankers.Rankings) -> Iterator[str]:
 
 
 def column_label(dataset: data.Dataset, column: int) -> str:
-    """Return the name of a feature. If the name is not a number, put the number of the feature, from 1, before it."""
+    """Return the name of a feature. The number of the feature, from 1, comes first if the name is no number."""
     name = dataset.feature_names[column]
     return name if name.isdecimal() else f"{column + 1} ({name})"

@@ -31,7 +31,7 @@ def signals_as_interrupts() -> Iterator[None]:
 
 
 def was_interrupted() -> bool:
-    """Whether a signal was received. An error after a signal may be a consequence of it."""
+    """Return whether a signal was received. An error after a signal may be a consequence of the signal."""
     return bool(_received)
 
 

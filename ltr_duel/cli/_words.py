@@ -29,7 +29,7 @@ _HEADINGS = {name: heading for heading, names in _OPTIONS.items() for name in na
 
 
 def flag(*names: str, help: str) -> Callable[..., Any]:
-    """Return a flag that is no argument of the command's function. `ltr_duel.cli._output.is_set` reads it."""
+    """Return a flag that the command's function does not receive. `ltr_duel.cli._output.is_set` reads it."""
 
     def store(context: click.Context, parameter: click.Parameter, value: bool) -> None:
         context.meta[str(parameter.name)] = value
@@ -53,10 +53,10 @@ _HELP_ALL = click.option(
 
 
 class Command(click.Command):
-    """A command whose help lists its own options first, and then the options that it shares with others, in groups.
+    """A command whose help lists its own options first, and then the shared options in groups.
 
-    Every command has --quiet. A command that must not replace earlier results has --overwrite (see
-    `ltr_duel.cli._options.OutputPath`), and a command that reads feature files has --help-all.
+    Every command has --quiet. A command that must not replace earlier results has --overwrite, and a command that reads
+    feature files has --help-all.
     """
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
@@ -105,7 +105,7 @@ class Commands(click.Group):
 
 
 def declared_names(folder: str) -> list[str]:
-    """Return the names that the modules of a folder register. They are read as text, which loads no compiler."""
+    """Return the names that the modules of a folder register. Reading them as text loads no compiler."""
     names = []
     for file in (Path(ltr_duel.__file__).parent / folder).glob("[a-z]*.py"):
         for words in re.findall(r"^register\((.*?)\)$", file.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE):

@@ -90,7 +90,6 @@ def fit(
 
 
 def _row(fit: clicks.FittedClicks) -> dict[str, str]:
-    """Return a row of the table that compares models: the size and the log-likelihood of one model."""
     train, test = fit.train, fit.test
     return {
         "model": fit.form.name,

@@ -37,8 +37,8 @@ def command(
 ) -> None:  # fmt: skip
     """Evaluate rankers of the corpus at PATH by the relevance grades. By default, the rankers are the features.
 
-    The table lists the best rankers by the first measure, with the difference from the best one (or from each
-    --baseline) and the p-value of a paired test. P-values are corrected by Holm's method. --explain lists all measures.
+    The table lists the best rankers by the first measure, with the p-value of a paired test against the best ranker or
+    against each --baseline. P-values are corrected by Holm's method. Use --explain for all measures.
     """
     dataset = corpus.load(path)
     rankings = corpus.rank(dataset, jobs=jobs)

@@ -32,8 +32,8 @@ _KINDS: dict[str, tuple[Callable[[], Any], tuple[str, ...]]] = {  # components, 
 def command(kind: str, names: tuple[str, ...], bibtex: bool, in_full: bool) -> None:
     """List all policies, methods, click models, rankers or corpora, or describe some of them.
 
-    Parameters are written after a name, for example rucb:alpha=1 or probabilistic:tau=1. The table of a click model
-    has the probabilities of a click and of leaving, for each grade.
+    You can add parameters to a name (rucb:alpha=1, probabilistic:tau=1). For a click model, the table shows the
+    probabilities of a click and of leaving for each grade.
     """
     if kind == "rankers":
         for word, meaning in RANKER_WORDS.items():

@@ -30,7 +30,6 @@ def command() -> None:
 
 
 def _store_command(function: Callable[..., None]) -> click.Command:
-    """Turn a function into a command with the argument STORE."""
     return command.command()(click.argument("store", type=PATH)(options.plugin(function)))
 
 
@@ -77,10 +76,11 @@ def forget(store: Path, user: str, older_than: float | None) -> None:
 def control(store: Path, action: str, value: str, holdback: float | None) -> None:
     """Pause, change or end the experiment of STORE. A running service follows within a second.
 
-    With 'pause', all users get the incumbent's list. 'resume' goes on after 'pause' or 'winner'. With 'winner' RANKER,
-    users get the list of this ranker. 'share' NUMBER, from 0 to 1, is the share of users who take part. 'drop' RANKER
-    removes this ranker for good; the policy starts again with the others and their outcomes. 'end' is for good: users
-    get the winner's list or, without a winner, the incumbent's list. Without ACTION, all earlier uses are printed.
+    With 'pause', all users get the incumbent's list. With 'winner' RANKER, they get the list of this ranker. With
+    'resume', the experiment goes on after 'pause' or 'winner'. With 'share' NUMBER, from 0 to 1, this share of users
+    takes part. With 'drop' RANKER, this ranker is removed for good, and the policy starts again with the outcomes of
+    the others. With 'end', the experiment ends for good. Users then get the winner's list or, without a winner, the
+    incumbent's list. Without ACTION, all earlier uses are printed.
     """
     if not action:
         state, uses = live.read_controls(store)
@@ -114,8 +114,8 @@ def plan(
     """Make the next plan of the experiment in CONFIG, from the log of all earlier plans.
 
     A plan has the probability with which each set of rankers is shown. Any number of machines can follow a plan, in
-    Python or JavaScript, without a service; this command reads their logs. On every machine, the same settings, earlier
-    plans, log and time give the same plan.
+    Python or JavaScript, without a service. This command reads their logs. The same settings, earlier plans, log and
+    time give the same plan on every machine.
     """
     settings, begin = live.read_settings(config), at.replace(tzinfo=UTC).timestamp() if at else time.time()
     key_file = keys or config.parent / str(settings.serve.get("key_file", "live.keys"))

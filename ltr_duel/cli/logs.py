@@ -22,7 +22,7 @@ _ROWS = 10  # number of pairs that a table of parts lists
 def command() -> None:
     """Read click logs of interleaving: describe and check them, compare rankers, decide when to stop.
 
-    A LOG is a file of JSON lines, CSV or Parquet, as its suffix tells. 'ltr-duel logs columns' lists its columns.
+    A LOG is a file of JSON lines, CSV or Parquet, as its suffix tells. Use 'ltr-duel logs columns' to list its columns.
     """
 
 
@@ -75,7 +75,7 @@ def compare(
 ) -> None:  # fmt: skip
     """Tell which ranker of LOG users prefer, and how sure this is. With --stop-at, tell whether to stop.
 
-    --explain lists all pairs of rankers, the data and the settings.
+    With --explain, all pairs of rankers, the data and the settings are listed.
     """
     if margin and stop_at is None:
         raise InputError("--margin requires --stop-at")
@@ -120,6 +120,5 @@ def compare(
 
 
 def _guardrail(words: str) -> tuple[str, float]:
-    """Read the name of an outcome and its margin from ``NAME[:MARGIN]``."""
     name, _, margin = words.partition(":")
     return name, click.FLOAT(margin or _MARGIN)

@@ -135,7 +135,7 @@ def _say(sentence: str) -> None:
 
 
 def _sentence(error: BaseException) -> str | None:
-    """Return one sentence about invalid input or an error in a plug-in, or None if this package has the error."""
+    """Return a sentence about invalid input or an error in a plug-in, or None for an error of this package."""
     if isinstance(error, InputError):
         return str(error)
     if isinstance(error, click.ClickException):

@@ -41,9 +41,9 @@ def command(
 ) -> None:  # fmt: skip
     """Plan how many impressions an experiment needs to show the better ranker.
 
-    The number is given for one look at the end, and for looks at any time. With more than two rankers, one ranker must
-    be ahead of each other ranker by the effect. How much outcomes vary is estimated from a LOG or from simulated users
-    (--users). With --effect alone, it is assumed.
+    The table has a number for one look at the results at the end, and a number for looks at any time. With more than
+    two rankers, one ranker must be ahead of each other ranker by the effect. How much outcomes vary is estimated from a
+    LOG or from simulated users (--users). With --effect alone, this variation is assumed.
     """
     if log.is_given and users is not None:
         raise InputError("give either a LOG, or --users with a corpus")
@@ -70,7 +70,7 @@ def command(
     wanted = list(effects) or usual or [chosen.largest]
     sizes = logs.required_impressions(
         chosen, wanted, confidence=confidence, tests=rankers * (rankers - 1) // 2,
-        power=1 - (1 - power) / (rankers - 1),  # for each pair of the winner, so that all are found (union bound)
+        power=1 - (1 - power) / (rankers - 1),  # of each pair, so that all pairs of the winner are found (union bound)
     )  # fmt: skip
     size = sizes[wanted.index(own)] if own in wanted else sizes[-1]
     goal = "which of two rankers is better" if rankers == 2 else f"one ranker ahead of {rankers - 1} others"
@@ -93,7 +93,6 @@ def command(
 
 
 def _print_assumed(effects: Sequence[float], **settings: Any) -> None:
-    """Print plans for two rankers if only the effect is known."""
     rows = []
     for decided in _DECIDED:
         if possible := [effect for effect in effects if effect <= decided]:
@@ -112,7 +111,6 @@ def _number(size: logs.SampleSize, impressions: float) -> str:
 
 
 def _print_table(rows: Sequence[tuple[str, logs.SampleSize]]) -> None:
-    """Print a row for each plan. If the share of impressions with a winner is assumed, the row has this share."""
     import pandas as pd
 
     columns = {

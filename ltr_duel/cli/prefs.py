@@ -63,7 +63,7 @@ def estimate(path: Path, corpus: Corpus, jobs: int, out: Path, **settings: Any) 
 @click.option("--plot", type=OUT_FILE, help="Draw a heat map in Copeland order (.png, .svg, .pdf).")
 @options.explain
 def show(file: Path, rows: int, ratings: bool, plot: Path | None) -> None:
-    """Print the winner and the best rankers of the matrix in FILE. --explain adds properties of the preferences."""
+    """Print the winner and the best rankers of the matrix in FILE. Use --explain for further properties."""
     matrix = read_matrix(file)
     about = ", ".join(filter(None, [core.several(len(matrix), "ranker"), analysis.origin(matrix.provenance)]))
     strengths = matrix.ratings() if ratings else None

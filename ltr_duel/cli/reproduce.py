@@ -30,7 +30,7 @@ def command(
 ) -> None:  # fmt: skip
     """Reproduce figures and tables of the papers, and write a page for each paper.
 
-    The page compares what the paper prints with what we measure. The same table is printed. 'reproduce all' makes all
+    The page and the printed table compare what the paper prints with what we measure. Use 'reproduce all' for all
     figures. Exit code: 0 if all were made, 1 if some could not be made, 2 for invalid input, 130 if interrupted.
     """
     figures = papers.list_figures(experiments or papers.figures_folder())

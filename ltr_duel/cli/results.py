@@ -72,7 +72,6 @@ def command(
 
 
 def _notes(results: experiment.StudyResults, summaries: dict[str, pd.DataFrame]) -> Iterator[str]:
-    """Yield notes on regrets that are not defined, on too few runs, and on uncertain winners."""
     for regret, summary in summaries.items():
         problems = summary.loc[summary["mean"].isna(), columns.PROBLEM].unique().astype(str)
         why = _NEEDED.get(regret, "there is no Condorcet winner; use --regret copeland")
@@ -95,7 +94,6 @@ def _notes(results: experiment.StudyResults, summaries: dict[str, pd.DataFrame])
 def _figures(
     results: experiment.StudyResults, frame: pd.DataFrame, names: list[str], figure: FigureOptions
 ) -> Iterator[tuple[str, Callable[[Path], Any]]]:
-    """Yield the name and the writer of each figure: one for all problems, and one for each problem and horizon."""
     bounds = {problem: analysis.drawn_bound(results.matrix(problem)) for problem in results.problems}
     keys = [columns.PROBLEM, columns.HORIZON, columns.POLICY]
     frame = frame.assign(**{columns.LOWER_BOUND: frame[columns.PROBLEM].map(bounds)})

@@ -17,7 +17,6 @@ from ltr_duel.core import InputError
 
 
 def _shard(context: click.Context, param: click.Parameter, text: str | None) -> experiment.Shard | None:
-    """Read a shard such as ``2/4``."""
     match = re.fullmatch(r"(\d{1,9})/(\d{1,9})", text or "")
     if match and 1 <= int(match[1]) <= int(match[2]):
         return experiment.Shard(int(match[1]), int(match[2]))

@@ -1,4 +1,4 @@
-"""Convert the arguments of public functions to the right type, or raise `InputError` with one sentence."""
+"""Convert the arguments of public functions to the right type, or raise `InputError`."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:  # the command line starts without numpy
 
 
 def as_path(what: str, path: Any) -> Path:
-    """Return a `Path`. Raise `InputError` if ``path`` is neither a string nor a path, or contains a null character."""
+    """Return a `Path`. Raise `InputError` if the argument is no path or contains a null character."""
     if not isinstance(path, str | os.PathLike) or "\0" in str(path):
         raise InputError(f"{what} must be the path of a file or folder, not {shown(path)}")
     return Path(path)
 
 
 def require_type(what: str, value: Any, *kinds: type) -> None:
-    """Raise `InputError` unless an object has one of the types."""
+    """Raise `InputError` if an object has none of the types."""
     if not isinstance(value, kinds):
         names = " or ".join(kind.__name__ for kind in kinds)
         raise InputError(f"{what} must be {'an' if names[0] in 'AEIOUaeiou' else 'a'} {names}, not {shown(value)}")
 
 
 def as_names(what: str, names: Any) -> list[str]:
-    """Return a list of names; a single name becomes a list of one. Raise `InputError` for anything else."""
+    """Return a list of names, also for a single name. Raise `InputError` for anything else."""
     given = [names] if isinstance(names, str) or not isinstance(names, Iterable) else list(names)
     for name in given:
         if not isinstance(name, str):

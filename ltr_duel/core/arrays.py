@@ -22,10 +22,10 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 def frozen(values: Any, dtype: Any = None) -> NDArray[Any]:
-    """Return a read-only array that no other object can write to.
+    """Return a read-only array to which no other object can write.
 
-    The values are copied, unless they and all arrays that they are a view of are already read-only. Examples of such
-    values are a file mapped read-only, and an array passed to `handed_over`.
+    The values are copied, unless their memory is already read-only. Examples of such values are a file mapped
+    read-only, and an array passed to `handed_over`.
     """
     array = np.asarray(values, dtype)
     holder: Any = array
@@ -39,7 +39,7 @@ def frozen(values: Any, dtype: Any = None) -> NDArray[Any]:
 
 
 def handed_over(array: NDArray[Scalar]) -> NDArray[Scalar]:
-    """Make an array, and every array that it is a view of, read-only; `frozen` then need not copy the array."""
+    """Make an array and its memory read-only, so that `frozen` need not copy the array."""
     holder: Any = array
     while isinstance(holder, np.ndarray):
         holder.setflags(write=False)
@@ -48,8 +48,6 @@ def handed_over(array: NDArray[Scalar]) -> NDArray[Scalar]:
 
 
 class _Opened:
-    """The memory of an array, as if the array were writable."""
-
     def __init__(self, array: NDArray[Any]) -> None:
         self.array = array  # keeps the memory alive
         about = array.__array_interface__
@@ -57,9 +55,8 @@ class _Opened:
 
 
 def as_writable(array: NDArray[Scalar]) -> NDArray[Scalar]:
-    """Return a view of an array that numba treats as writable, even if the array is read-only. Never write to it.
+    """Return a view of an array that numba takes for writable, even if the array is read-only. Never write to it.
 
-    For read-only arrays, numba would compile separate code. It would also reject a read-only array if the kernel
-    contains a write to this argument, even a write that the call does not execute.
+    For read-only arrays, numba would compile separate code, and reject kernels that contain a write to this argument.
     """
     return array if array.flags.writeable else np.asarray(_Opened(array))

@@ -1,7 +1,6 @@
 """The columns of the table of results, which has one row for each run and checkpoint.
 
-Simulations write the table, experiments join the tables of many problems, and reports and plots read the result. Names
-and meanings of columns are declared only here.
+Simulations, experiments, reports and figures use the names and meanings that are declared here.
 """
 
 from __future__ import annotations
@@ -83,7 +82,7 @@ def regret_name(column: str) -> str:
 
 
 def regret_label(column: str) -> str:
-    """Return the name of the regret in a column for texts and axis labels: ``average regret``, ``Copeland regret``."""
+    """Return the name of a regret for texts and axes, for example ``Copeland regret`` for ``regret_copeland``."""
     name = regret_name(column)
     return _SPELT.get(name, f"{name.replace('_', ' ')} regret")
 
@@ -94,6 +93,6 @@ COPELAND: Final = regret_column("copeland")
 
 
 def defined_regret(rows: pd.DataFrame, column: str) -> str:
-    """Return ``column``, or the Copeland column if these rows have values of the Copeland regret only."""
+    """Return ``column``, or the column of Copeland regret if only Copeland regret has values in these rows."""
     known = COPELAND in rows and rows[COPELAND].notna().any()
     return COPELAND if known and rows[column].isna().all() else column

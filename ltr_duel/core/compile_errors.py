@@ -1,4 +1,4 @@
-"""Turn an error of the compiler into one sentence: the line in the user's file, and the cause."""
+"""Turn an error of the compiler into one sentence with the line in the user's file and the cause."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Components: the policies, comparison methods and click models that users choose by their names.
+"""Find components by the names that users type. Components are policies, comparison methods and click models.
 
-Each component is defined and registered in one file: a module of this package, or a plug-in file that the user names
-(`load_plugin`). A `Registry` finds the components of one kind.
+Each component is defined in one file, which is a module of this package or a plug-in file of the user. The file
+registers the component in a `Registry`. There is one registry for each kind of component.
 """
 
 from __future__ import annotations
@@ -25,27 +25,28 @@ _KINDS = {bool: "true or false", int: "a whole number", float: "a number"}
 
 
 class NoParams(NamedTuple):
-    """The ``params`` of components that have no parameters."""
+    """The ``params`` of a component that has no parameters."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Component:
-    """What all components have: a name, parameters and sources.
+    """The base class of policies, comparison methods and click models.
 
     Parameters
     ----------
     name : str
-        Name that users type.
+        The name that users type.
     params : type
-        A NamedTuple class whose fields are the parameters; every field has a default.
+        A NamedTuple class. Its fields are the parameters, and each field has a default.
     limits : mapping of str to (low, high)
-        Smallest and largest value of each numeric parameter; the largest may be None. By default any finite value.
+        The smallest and largest value of each numeric parameter. None means that there is no largest value. By default,
+        any finite value is valid.
     choices : mapping of str to tuple of str
         The valid values of each parameter that is a string.
     cite : str
-        Sources, the main one first: keys of ``references.bib`` separated by commas, or a BibTeX entry.
+        The sources, with the main one first: keys of ``references.bib``, separated by commas, or a BibTeX entry.
     where : str
-        Section or algorithm in the main source.
+        The section or algorithm in the main source.
 
     Examples
     --------
@@ -62,7 +63,7 @@ class Component:
 
     @property
     def sources(self) -> tuple[Reference, ...]:
-        """The works that describe the component."""
+        """The publications that describe the component."""
         keys = [self.cite] if self.cite.lstrip().startswith("@") else self.cite.split(",")
         return tuple(reference_of(key.strip()) for key in keys if key)
 
@@ -72,7 +73,7 @@ class Component:
         return ",".join(f"{key}={value}" for key, value in self.params()._asdict().items())
 
     def facts(self) -> dict[str, str]:
-        """Return the facts about the component, keyed by column heading."""
+        """Return the parameters and the source, for a table of components."""
         cited = "; ".join(map(str, self.sources)) or "not stated"
         return {"parameters": self.parameters or "none", "source": f"{cited}, {self.where}" if self.where else cited}
 
@@ -81,7 +82,7 @@ Item = TypeVar("Item", bound=Component)
 
 
 class Configured(NamedTuple, Generic[Item]):
-    """A component with chosen parameters. The label is the text that the user typed, without spaces."""
+    """A component with chosen parameters. The label is what the user typed, without spaces."""
 
     label: str
     component: Item
@@ -89,26 +90,25 @@ class Configured(NamedTuple, Generic[Item]):
 
 
 class Registry(Generic[Item]):
-    """The components of one kind, by name.
+    """All components of one kind. It finds a component by its name.
 
-    Most built-in components have the name of their module, so only this module is imported when a user names the
-    component. For any other name, and for a list of all names, all modules of the kind are imported.
+    Most components have the name of their module. If you ask for such a name, only this module is imported. For other
+    names, all modules of the package are imported.
 
     Parameters
     ----------
     kind : str
         The word for such a component in error messages, for example ``"policy"``.
     package : str
-        The package whose modules register components, for example ``"ltr_duel.bandits.policies"``.
+        The package whose modules register the components, for example ``"ltr_duel.bandits.policies"``.
     bind : callable, optional
-        A function that is called with each component before the component is first used.
+        A function that is called with each component before the component is used.
     check : str
-        Location of the function that tests whether a component keeps the rules of its kind, for example
-        ``"ltr_duel.bandits.check:check_policy"``.
+        The location of a function that tests a component, for example ``"ltr_duel.bandits.check:check_policy"``.
     files : tuple of str, optional
-        A suffix of file names, and the location of a function that makes a component from such a file. Users may then
-        type the name of a file. The name of the component ends with a digest of the file, as in
-        ``users.json#1f0c8a93``, and is no longer valid if the file changes.
+        A suffix of file names, and the location of a function that makes a component from a file with this suffix.
+        Users may then type the name of a file. The name of the component ends with a digest of the file, for example
+        ``users.json#1f0c8a93``. A name with a digest is refused if the file has changed.
 
     Examples
     --------
@@ -146,11 +146,11 @@ class Registry(Generic[Item]):
         del self._items[name]
 
     def check(self, item: str | Item) -> None:
-        """Raise `InputError`, with the fault, if a component breaks a rule of its kind."""
+        """Test whether a component follows the rules of its kind. Raise `InputError` if it does not."""
         pkgutil.resolve_name(self._check)(item)
 
     def names(self) -> list[str]:
-        """All names, sorted."""
+        """Return the names of all components, sorted."""
         if not self._complete:
             self._complete = True
             for module in self._modules():
@@ -158,7 +158,7 @@ class Registry(Generic[Item]):
         return sorted(self._items)
 
     def __getitem__(self, name: str) -> Item:
-        """Return the component called ``name``; an unknown name raises `InputError` with the valid names."""
+        """Return the component called ``name``. Raise `InputError`, with all valid names, if there is none."""
         if name not in self:
             raise unknown_component(self.kind, name, self.names())
         return self._items[name]
@@ -174,9 +174,9 @@ class Registry(Generic[Item]):
         return (self[name] for name in self.names())
 
     def configure(self, text: str | Item) -> Configured[Item]:
-        """Parse ``name`` or ``name:key=value,key=value``; return the component with these parameters.
+        """Return a component with the parameters in a text, for example ``rucb`` or ``mdb:alpha=0.5,beta=1.5``.
 
-        If a component is given as an object, it has its default parameters, and need not be registered.
+        A component object is also accepted. It has its default parameters and need not be registered.
 
         Raises
         ------
@@ -234,7 +234,7 @@ class Registry(Generic[Item]):
         return value
 
     def _find(self, name: str) -> bool:
-        """Import the module of this name, if there is one; return whether a component of this name is registered."""
+        """Return whether a component is registered. Import the module that has its name if necessary."""
         if name not in self._items and not self._complete and name in self._modules():
             importlib.import_module(f"{self._package}.{name}")
         return name in self._items
@@ -253,6 +253,6 @@ def unknown_component(kind: str, name: str, names: Iterable[str]) -> InputError:
 
 
 def module_parts(module: str, names: Iterable[str]) -> dict[str, Any]:
-    """Return the objects that a module defines under these names, and the stem of its file as ``name``, in a dict."""
+    """Return the objects that a module defines under these names, in a dict. The name of its file is ``name``."""
     defined = vars(sys.modules[module])
     return {"name": Path(defined.get("__file__", "")).stem} | {name: defined[name] for name in names if name in defined}

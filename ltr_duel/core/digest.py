@@ -19,7 +19,7 @@ canonical = json.JSONEncoder(sort_keys=True).encode  # returns the JSON text fro
 
 
 def digest_of(value: object) -> str:
-    """Return the SHA-256 of a value's canonical JSON, in hexadecimal; the order of keys makes no difference.
+    """Return the SHA-256 of a value's JSON text, in hexadecimal. The order of keys makes no difference.
 
     Raises `TypeError` for a value that JSON cannot represent.
     """
@@ -27,10 +27,10 @@ def digest_of(value: object) -> str:
 
 
 def numbered(provenance: Mapping[str, Any], **versions: int) -> dict[str, Any]:
-    """Return a provenance with all given *numbers versions* above 1 added to its entry ``numbers``.
+    """Add version numbers above 1 to the entry ``numbers`` of a provenance.
 
-    The numbers version of a component is raised when the same seed gives other results than before. Results of one
-    version cannot be continued with another. Results without a stored version have version 1.
+    The version number of a component is raised when a seed gives other results than before. Results of different
+    versions cannot be combined. Results without a version have version 1.
     """
     raised = {**provenance.get("numbers", {}), **{name: version for name, version in versions.items() if version > 1}}
     return {**provenance, **({"numbers": raised} if raised else {})}

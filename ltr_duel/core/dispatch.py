@@ -1,7 +1,7 @@
-"""Functions with many implementations; the class of the first argument selects the implementation.
+"""Functions with many implementations. The class of the first argument decides which implementation runs.
 
-The simulation loop calls each policy and each oracle by such a function. numba selects the implementation when it
-compiles the loop, so the compiled loop can be stored on disk.
+The simulation loop calls policies and sources of outcomes by such functions. Because the implementation is found when
+the loop is compiled, the compiled loop can be stored on disk.
 """
 
 from __future__ import annotations
@@ -23,20 +23,17 @@ _numbers = itertools.count()
 
 
 def dispatched(stub: Callable[P, R]) -> Callable[P, R]:
-    """Turn a stub into a function that kernels and Python can call, with an implementation for each NamedTuple class.
+    """Turn a stub into a function that has an implementation for each class of its first argument, a NamedTuple.
 
-    The stub defines the parameters, and its docstring says what an implementation must do. Its body runs for classes
-    without an implementation, and may raise an error. Use it for functions that take nanoseconds: numba copies the
-    implementation into the caller before it compiles. The attribute ``implementations`` has the functions by class.
+    The stub defines the parameters, and its docstring says what an implementation must do. If a class has no
+    implementation, the body of the stub runs. The code of an implementation is copied into the caller, so use this for
+    functions that take nanoseconds. The attribute ``implementations`` has the functions by class.
     """
     return _dispatched(stub, "always", KERNEL)
 
 
 def dispatched_call(stub: Callable[P, R]) -> Callable[P, R]:
-    """Like `dispatched`, for longer functions with several return statements. LLVM inlines them, and not numba.
-
-    Without inlining, a call passes the address, shape and strides of each array: 100 to 200 numbers in total.
-    """
+    """Like `dispatched`, for longer functions with several return statements. LLVM copies them, not numba."""
     return _dispatched(stub, "never", INLINED)
 
 
@@ -56,15 +53,14 @@ def _dispatched(stub: Callable[P, R], inline: str, options: dict[str, Any]) -> C
 
 
 def implement(stub: Callable[..., Any], kind: type, function: Callable[..., Any]) -> None:
-    """Make ``function`` the implementation of a `dispatched` stub for first arguments of class ``kind``."""
+    """Make ``function`` the implementation of a `dispatched` stub for first arguments of the class ``kind``."""
     text = interpreted(function)  # even a kernel is not compiled separately here, but as a part of its caller
     wanted, given = (", ".join(inspect.signature(part).parameters) for part in (stub, text))
     if given != wanted:
         raise TypeError(f"{kind.__module__}: {stub.__name__} takes ({wanted}), not ({given})")
     if "." not in kind.__name__:
-        # numba names compiled code by the names of classes, without their modules. Without this change of the name,
-        # code could run for another class with the same name and the same types of fields. Names of classes from
-        # outside the package have a number, because the user may define a class again; their code is not stored.
+        # numba names compiled code by the name of the class, without its module. With the longer name, code cannot run
+        # for another class with the same name and fields. The number is for users who define a class again.
         number = "" if kind.__module__.startswith("ltr_duel.") else f"number{next(_numbers)}."
         kind.__name__ = f"{number}{kind.__module__}.{kind.__qualname__}"
     stub.implementations[kind] = text  # type: ignore[attr-defined]  # set by `dispatched`

@@ -1,4 +1,4 @@
-"""Exact draws from the normal distribution and from Beta distributions. They use no other draw than `uniform`."""
+"""Draw exactly from the normal distribution and from Beta distributions. All randomness comes from `uniform`."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def normal_draw(rng: np.random.Generator) -> float:
 def beta_draw(a: float, b: float, rng: np.random.Generator) -> float:
     """Draw from Beta(a, b) with a >= 1 and b >= 1.
 
-    If a or b is 1, the distribution function is inverted. Otherwise this is algorithm BB of Cheng (Generating Beta
-    Variates with Nonintegral Shape Parameters, CACM 1978), which rejects less than a third of its proposals.
+    The algorithm is BB of Cheng (Generating Beta Variates with Nonintegral Shape Parameters, CACM 1978). If a or b is
+    1, the distribution function is inverted instead.
     """
     if b == 1.0:
         return (1.0 - uniform(rng)) ** (1.0 / a)
@@ -54,10 +54,9 @@ def beta_draw(a: float, b: float, rng: np.random.Generator) -> float:
 def beta_above(level: float, a: int, b: int, rng: np.random.Generator) -> float:
     """Draw from Beta(a + 1, b + 1), given that the value is above ``level`` in (0, 1), even if this is rare.
 
-    If a or b is 0, the distribution function is inverted. Otherwise the logarithm of the density is concave. It lies
-    below its tangents, so proposals are drawn from the exponential of a tangent. The fewest proposals are rejected if
-    the tangent falls by about 1 from the level to the point of contact. If the level is far to the left of the mode,
-    values are drawn from the whole distribution until one is above the level.
+    If a or b is 0, the distribution function is inverted. Otherwise, a tangent of the logarithm of the density gives an
+    upper bound of the density. Proposals are drawn from this bound, and most are accepted. If most values are above the
+    level, values are drawn from the whole distribution until one is above it.
     """
     if b == 0:
         below = level ** (a + 1.0)
@@ -79,11 +78,9 @@ def beta_above(level: float, a: int, b: int, rng: np.random.Generator) -> float:
 
 @kernel
 def _draw_by_tangent(level: float, touch: float, slope: float, a: int, b: int, rng: np.random.Generator) -> float:
-    """Draw a value above a level from Beta(a + 1, b + 1), whose density is f, by the tangent of ln f at ``touch``.
+    """Draw a value above a level from Beta(a + 1, b + 1) by the tangent of the log density at ``touch``.
 
-    The slope of the tangent is ``-slope`` < 0. A point under the exponential of the tangent is accepted if it lies
-    under f. Two bounds of ln(1 + x) decide most cases: it is at most ``x - x^2 / 2 + x^3 / 3`` and, if x > -1/2,
-    smaller than that by at most x^4 / 2.
+    The slope of the tangent is ``-slope``. Polynomial bounds of ln(1 + x) make most logarithms unnecessary.
     """
     left = 1.0 - touch
     while True:

@@ -13,7 +13,7 @@ _LONG_WORD = re.compile(r"\S{201,}")
 
 
 class InputError(ValueError):
-    """The user's input cannot be used. The message is one complete sentence for a human, in one line.
+    """The user's input cannot be used.
 
     The command line prints the message without a traceback and exits with code 2.
 
@@ -28,20 +28,23 @@ class InputError(ValueError):
 
 
 def in_one_line(text: str) -> str:
-    """Escape control characters, and shorten words of hundreds of characters, in a message that contains user input."""
+    """Escape control characters in a message, and shorten very long words."""
     short = _LONG_WORD.sub(lambda word: f"{word[0][:60]}...{word[0][-20:]} ({len(word[0]):,} characters)", text)
     return "".join(repr(c)[1:-1] if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") else c for c in short)
 
 
 def shown(value: Any) -> str:
-    """Return an invalid value as a message shows it: the value, or its type if the value has no short form."""
+    """Return an invalid value for a message. A value without a short form is described by its type."""
     if isinstance(value, str):
         return f"'{value}'"
     return str(value) if value is None or isinstance(value, bool | int | float) else f"a {type(value).__name__}"
 
 
 def unknown_name(kind: str, name: Any, legal: Iterable[str], *, otherwise: str = "") -> InputError:
-    """Return the error ``no <kind> '<name>'; did you mean '...'? (names)``; ``otherwise`` is added if none is close."""
+    """Return the error ``no <kind> '<name>'; did you mean '...'? (names)``.
+
+    otherwise: advice, which is added if no name is similar.
+    """
     names = list(legal)
     close = _close_name(name, names) if isinstance(name, str) and len(name) <= 200 else ""
     hint = f"; did you mean '{close}'?" if close else ";"
@@ -50,7 +53,7 @@ def unknown_name(kind: str, name: Any, legal: Iterable[str], *, otherwise: str =
 
 
 def _close_name(name: str, names: Sequence[str]) -> str:
-    """Return the shortest name that begins with ``name``, else a similar name, else ""; case does not matter."""
+    """Return the shortest name that begins with ``name``, or a similar name, or "". Case does not matter."""
     folded, key = {candidate.casefold(): candidate for candidate in reversed(names)}, name.casefold()
     begun = [candidate for candidate in folded if len(key) > 2 and candidate.startswith(key)]
     close = sorted(begun, key=len) or difflib.get_close_matches(key, folded, n=1)
@@ -58,13 +61,13 @@ def _close_name(name: str, names: Sequence[str]) -> str:
 
 
 def require_one_of(kind: str, name: Any, legal: Collection[str]) -> None:
-    """Raise the error of `unknown_name` unless the value is one of the valid names."""
+    """Raise the error of `unknown_name` if the value is not one of the valid names."""
     if not isinstance(name, str) or name not in legal:
         raise unknown_name(kind, name, legal)
 
 
 def require_between(name: str, value: Any, low: float, high: float | None = None) -> None:
-    """Raise `InputError`, with the valid range, unless ``value`` is a number in ``[low, high]``; NaN is invalid."""
+    """Raise `InputError` if ``value`` is not a number from ``low`` to ``high``. NaN is invalid."""
     try:
         legal = bool(value >= low and (high is None or value <= high))
     except (TypeError, ValueError):
@@ -75,9 +78,9 @@ def require_between(name: str, value: Any, low: float, high: float | None = None
 
 
 def require_whole(name: str, value: Any, low: int | None = None, high: int | None = None) -> int:
-    """Return a whole number in ``[low, high]``, such as 1000, 1e3 or np.int64(1000), as an ``int``.
+    """Return a whole number from ``low`` to ``high`` as an ``int``. Valid forms are 1000, 1e3 and np.int64(1000).
 
-    Raises `InputError` for anything else; the message names the value and the valid range.
+    Raises `InputError` for anything else.
     """
     try:
         number = int(value) if isinstance(value, float) and value.is_integer() else operator.index(value)
@@ -91,11 +94,11 @@ def require_whole(name: str, value: Any, low: int | None = None, high: int | Non
 
 
 def listed(names: Sequence[str], word: str = "and") -> str:
-    """Return names as a part of a sentence: ``a, b and c``."""
+    """Return names as a part of a sentence, for example ``a, b and c``."""
     return f"{', '.join(names[:-1])} {word} {names[-1]}" if len(names) > 1 else "".join(names)
 
 
 def several(n: int, what: str) -> str:
-    """Return a number with its noun: ``1 query``, ``2,000 queries``."""
+    """Return a number with its noun, for example ``2,000 queries``."""
     many = what[:-1] + "ies" if what.endswith("y") and what[-2] not in "aeiou" else what + "s"
     return f"{n:,} {what if n == 1 else many}"

@@ -1,4 +1,8 @@
-"""Write files and folders completely or not at all, and check before any work that they can be written."""
+"""Write files and folders either completely or not at all.
+
+New contents go to a temporary file first, which then replaces the old file. Errors of the file system become
+`InputError`, a message for the user.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,7 @@ from ltr_duel.core.errors import InputError
 
 
 def cache_home() -> Path:
-    """Return the folder for files that can be rebuilt: ``$LTR_DUEL_HOME``, or else the user's cache folder.
+    """Return the folder for files that can be made again: ``$LTR_DUEL_HOME`` or the user's cache folder.
 
     Returns
     -------
@@ -52,7 +56,7 @@ def cache_home() -> Path:
 def replacing(path: str | Path) -> Iterator[Path]:
     """Yield the path of a temporary file, which becomes ``path`` on success and is removed on failure.
 
-    Missing folders are created; on failure these folders are removed again. Links are followed.
+    Missing folders are created, and removed again on failure. If ``path`` is a link, its target is replaced.
 
     Parameters
     ----------
@@ -86,9 +90,9 @@ def replacing(path: str | Path) -> Iterator[Path]:
 
 @contextmanager
 def replacing_folder(path: Path) -> Iterator[Path]:
-    """Yield a temporary folder beside ``path``, which becomes ``path`` on success and is removed on failure.
+    """Yield the path of a temporary folder, which becomes ``path`` on success and is removed on failure.
 
-    If another process creates ``path`` in the meantime, the temporary folder is removed and ``path`` stays unchanged.
+    If another process has made ``path`` in the meantime, the folder of that process stays.
     """
     with _temporary(path.parent, ".tmp", path) as temporary:
         temporary.mkdir()
@@ -103,9 +107,9 @@ def replacing_folder(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def replacing_files(folder: str | Path) -> Iterator[Path]:
-    """Yield a temporary folder; on success, its files move to ``folder``, which is created if missing.
+    """Yield a temporary folder. On success, its files move to ``folder``, which is created if it is missing.
 
-    If the ``with`` block fails, no file moves. If a move fails, the files that have already moved stay in ``folder``.
+    If the ``with`` block fails, no file moves. If a move fails, files that have already moved stay in ``folder``.
     """
     folder = Path(folder)
     require_folder_place(folder)
@@ -118,18 +122,19 @@ def replacing_files(folder: str | Path) -> Iterator[Path]:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write a text file, completely or not at all (see `replacing`)."""
+    """Write a text file either completely or not at all."""
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
 @contextmanager
 def sole_writer(path: str | Path, lock: Path | None = None) -> Iterator[None]:
-    """Lock a file or folder: no other process writes to it until this process leaves the context or ends.
+    """Prevent other processes from writing to a file or folder until the context ends.
 
-    The lock file is in the cache, under a digest of the path. Without write access to the cache, nothing is locked.
+    Only processes that use this function are stopped. They share a lock file, by default in the user's cache. If the
+    cache cannot be written, there is no protection.
 
-    lock: the file to lock, instead of a file in the cache. If this file cannot be created, `OSError` is raised.
+    lock: a lock file to use instead. `OSError` is raised if it cannot be created.
 
     Raises `InputError` if another process is writing to the path.
     """
@@ -152,8 +157,9 @@ def sole_writer(path: str | Path, lock: Path | None = None) -> Iterator[None]:
 def reading(path: Path, needed: str) -> Iterator[BufferedReader]:
     """Open a file, plain or compressed, to read its bytes.
 
-    Raises `InputError` if the file is missing, is a directory, cannot be read, or has a damaged compressed stream. The
-    argument ``needed`` names the required kind of file, for the message about a directory.
+    needed: the kind of file that is expected, for the error message if the path is a directory.
+
+    Raises `InputError` if the file is missing, is a directory, cannot be read, or is damaged.
     """
     try:
         with path.open("rb") as raw:
@@ -170,10 +176,9 @@ def reading(path: Path, needed: str) -> Iterator[BufferedReader]:
 
 
 def require_file_place(path: str | Path) -> Path:
-    """Check that a file can be written, before any work is done; return its path, with links followed.
+    """Check that a file can be written, before any work is done. Return its path without links.
 
-    Raises `InputError` if something other than an ordinary file is at the path, or if a parent is not a folder or
-    cannot be written to.
+    Raises `InputError` if the path is not an ordinary file, or if its folder cannot be made or written to.
     """
     with named_errors(path):
         with suppress(FileNotFoundError, NotADirectoryError):
@@ -185,9 +190,9 @@ def require_file_place(path: str | Path) -> Path:
 
 
 def require_folder_place(folder: Path, named: str | Path | None = None) -> None:
-    """Raise `InputError` unless a folder can be written to, or can be made if it is missing.
+    """Raise `InputError` if a folder cannot be written to, or is missing and cannot be made.
 
-    named: the path that the user gave, for the message; by default the folder.
+    named: the path for the error message; by default the folder.
     """
     with named_errors(named or folder):
         parent = next(parent for parent in (folder, *folder.parents) if parent.exists())
@@ -197,13 +202,16 @@ def require_folder_place(folder: Path, named: str | Path | None = None) -> None:
 
 
 def cause(error: OSError) -> str:
-    """Return the system's message for an error."""
+    """Return the operating system's text for an error."""
     return os.strerror(error.errno) if error.errno else str(error).partition("\n")[0]
 
 
 @contextmanager
 def named_errors(path: str | Path, temporary: Path | None = None) -> Iterator[None]:
-    """Convert file system errors to `InputError` for ``path``, but not errors about files outside ``temporary``."""
+    """Raise errors of the file system as `InputError` with the path that the user gave.
+
+    temporary: a temporary file or folder. If it is given, only errors about paths inside it are converted.
+    """
     try:
         yield
     except OSError as error:
@@ -214,7 +222,7 @@ def named_errors(path: str | Path, temporary: Path | None = None) -> Iterator[No
 
 @contextmanager
 def _temporary(folder: Path, suffix: str, named: str | Path) -> Iterator[Path]:
-    """Yield a new hidden path in a folder; after a failure, remove it and the folders that were made."""
+    """Yield a new hidden path in a folder. After a failure, remove this path and all new folders."""
     temporary = folder.absolute() / f".{secrets.token_hex(8)}{suffix}"  # pyarrow takes "a:b" for an address
     missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     try:

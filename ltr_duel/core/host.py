@@ -1,7 +1,6 @@
 """Facts about this machine: versions of libraries, the processor, the memory, and which processes run.
 
-psutil covers Linux, macOS and Windows. Some facts come from files in ``/proc`` and of control groups. Only Linux has
-these files, and any of them may be missing. No other module reads them.
+Some facts come from files of ``/proc`` and of control groups, which only Linux has and which may be missing.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _SAME = 5.0  # seconds by which the start of a process may change, because the s
 
 
 def versions_of(libraries: Iterable[str]) -> dict[str, str | None]:
-    """Return the version of each library (for ``ltr-duel``, of the running code); None for missing libraries."""
+    """Return the version of each library, or None if it is missing."""
     versions: dict[str, str | None] = dict.fromkeys(libraries)
     for name in versions:
         with suppress(importlib.metadata.PackageNotFoundError):
@@ -42,7 +41,7 @@ def system() -> str:
 
 
 def processor() -> str:
-    """Return the name of the processor, as exactly as the system reports it."""
+    """Return the name of the processor."""
     with suppress(OSError):
         for line in (PROC / "cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):
@@ -51,25 +50,25 @@ def processor() -> str:
 
 
 def reserve(file: int, size: int) -> None:
-    """Reserve bytes of disk space for an open file, if the system supports it; raise `OSError` if the disk is full."""
+    """Reserve disk space for an open file, if the system can. Raise `OSError` if the disk is full."""
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(file, 0, size)
 
 
 def free_memory() -> int:
-    """Return how many bytes this process may still allocate; a huge number if this is unknown."""
+    """Return how many bytes this process may still allocate, or a huge number if this is unknown."""
     return min([_memory("available"), *(max(0, limit - used) for limit, used in _groups())])
 
 
 def total_memory() -> int:
-    """Return the bytes of memory of the machine, or of the smallest control group of this process if it has fewer."""
+    """Return the bytes of memory that this process may use at most."""
     return min([_memory("total"), *(limit for limit, _ in _groups())])
 
 
 def require_memory(what: str, size: float) -> None:
-    """Raise `InputError` if ``what`` needs more bytes than are free; call this before the allocation.
+    """Raise `InputError` if ``what`` needs more bytes than are free. Call this before the allocation.
 
-    Without the check, Linux would grant more memory than exists, and kill the process when it uses the memory.
+    Otherwise, Linux would grant more memory than exists, and kill the process later.
     """
     if size > _SMALL and size > (free := free_memory()):
         raise InputError(f"{what} needs {size / 1e9:,.1f} GB of memory, but only {free / 1e9:,.1f} GB is free")
@@ -79,7 +78,7 @@ def process_identity(pid: int) -> dict[str, Any]:
     """Return what identifies a process, so that `still_runs` can recognise it later.
 
     The keys are ``machine``, ``host``, ``pid`` and ``start`` (in seconds; None if the process has ended). Containers
-    that do not see each other's processes have different strings ``machine``.
+    that do not see each other's processes count as different machines.
     """
     import psutil  # imported here, because most commands do not need it
 
@@ -91,7 +90,10 @@ def process_identity(pid: int) -> dict[str, Any]:
 
 
 def still_runs(identity: dict[str, Any]) -> bool | None:
-    """Return whether the process that `process_identity` described still runs; None if it ran on another machine."""
+    """Return whether a process still runs, or None if it is on another machine.
+
+    identity: the result of `process_identity`.
+    """
     now = process_identity(identity["pid"])
     if identity["machine"] != now["machine"]:
         return None
@@ -116,9 +118,9 @@ def _memory(name: str) -> int:
 
 
 def _groups() -> Iterator[tuple[int, int]]:
-    """Yield limit and used bytes of each control group (of version 2) that contains this process and has a limit.
+    """Yield limit and used bytes of each control group (version 2) of this process that has a limit.
 
-    Memory of cached files does not count as used, because the system frees it.
+    Cached files do not count as used, because the system frees their memory.
     """
     with suppress(OSError):
         lines = (PROC / "self/cgroup").read_text(encoding="utf-8").splitlines()

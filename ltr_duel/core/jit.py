@@ -1,7 +1,7 @@
-"""Kernels: Python functions that numba compiles, and the decorators that make them.
+"""Compile Python functions with numba.
 
-A kernel takes numbers, arrays and NamedTuples of arrays, and allocates no memory. With ``NUMBA_DISABLE_JIT=1`` the same
-code runs as plain Python and returns the same values.
+A compiled function is called a kernel. It takes numbers, arrays and NamedTuples of arrays, and allocates no memory. If
+the environment variable ``NUMBA_DISABLE_JIT`` is 1, kernels run as plain Python and return the same values.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _one_at_a_time = threading.Lock()
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile a function on first call; the result is cached on disk until a source file changes.
+    """Compile a function when it is first called. The compiled code stays on disk until a source file changes.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     Returns
     -------
     callable
-        The kernel; its plain Python function is available as ``.py_func`` (see `interpreted`).
+        The kernel. The plain Python function is its attribute ``py_func`` (see `interpreted`).
 
     Examples
     --------
@@ -54,9 +54,9 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def outlined(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile like `kernel`, but let the compiler decide whether a `dispatched_call` contains a copy of the code.
+    """Compile like `kernel`, but let the compiler decide whether to copy the code into a `dispatched_call`.
 
-    A copy speeds up functions that take nanoseconds. It often slows down loops over arrays.
+    A copy makes functions faster that take nanoseconds. It often makes loops over arrays slower.
     """
     return kernel_for(function, forceinline=False)
 
@@ -64,11 +64,10 @@ def outlined(function: Callable[P, R]) -> Callable[P, R]:
 def kernel_for(
     function: Callable[P, R], *modules: str, parts: Mapping[str, Callable[..., Any]] | None = None, **flags: bool
 ) -> Callable[P, R]:
-    """Compile a function like `kernel`, if the `dispatched` functions that it calls are implemented in ``modules``.
+    """Compile a function like `kernel`. It may call `dispatched` functions that are implemented in other ``modules``.
 
-    Stored code is valid until a source of these modules or of the function changes. ``parts`` maps global names in the
-    code to functions that are inlined there. This saves time, because for a `dispatched` call numba would also compile
-    the implementation as a separate function.
+    Stored code is used until a source file of these modules changes. ``parts`` are functions whose code is copied into
+    the kernel, by the global names under which the kernel calls them.
     """
     if numba.config.DISABLE_JIT:
         return interpreted(function)
@@ -76,12 +75,12 @@ def kernel_for(
 
 
 def uncached_kernel(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile a function from outside this package like `kernel`, but do not store the compiled code on disk."""
+    """Compile a function from outside this package like `kernel`, but do not keep the compiled code on disk."""
     return kernel_for(interpreted(function), "")
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile like `kernel`, but copy the code into each caller: for functions that take less time than a call."""
+    """Copy the code of a function into each kernel that calls it. Use it for functions that are faster than a call."""
     if not numba.config.DISABLE_JIT:
         compiled_as(function)(function)
     return function
@@ -109,10 +108,9 @@ def interpreted(function: Callable[P, R]) -> Callable[P, R]:
 
 
 class Kernel(Generic[P, R]):
-    """A compiled function in two forms: one that Python can call, and one that only other kernels can call.
+    """A compiled function. It has one form that Python calls, and another form that only other kernels call.
 
-    Each form is compiled when it is first used. To compile the second takes four fifths of the time of the first. Code
-    is stored on disk if all modules belong to this package.
+    Each form is compiled when it is first used. If all modules belong to this package, the code is stored on disk.
     """
 
     __qualname__: str  # name of the function
@@ -128,7 +126,7 @@ class Kernel(Generic[P, R]):
         self.py_func = function
         self.modules, self._flags, self._parts = modules, flags, parts
         self._forms: dict[bool, Any] = {}
-        self._direct: Any = None  # set by a call without Generators; the search for them takes as long as a call
+        self._direct: Any = None  # set by a call without Generators, so that later calls need not search for them
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the compiled function."""
@@ -147,27 +145,27 @@ class Kernel(Generic[P, R]):
         return uncached_kernel, (self.py_func,)
 
     def compiled(self, *, for_python: bool = True) -> Any:
-        """Return numba's dispatcher: the form that Python can call, or the form for other kernels."""
+        """Return numba's dispatcher for one of the two forms."""
         form = self._forms.get(for_python)
         return self._form(for_python) if form is None else form
 
     def types_of(self, *args: Any) -> tuple[Any, ...]:
-        """Return numba's types of the arguments. The types can be pickled."""
+        """Return numba's types of the arguments. They can be pickled."""
         return tuple(numba.typeof(_addressed(value)) for value in args)
 
     def compile(self, types: tuple[Any, ...], *, for_python: bool = True) -> Any:
-        """Compile the function for arguments of these types, or load it; return numba's type of the result."""
+        """Compile the function for arguments of these types, or load it. Return numba's type of the result."""
         dispatcher = self.compiled(for_python=for_python)
         dispatcher.compile(types)
         return dispatcher.nopython_signatures[-1].return_type
 
     def address(self, types: tuple[Any, ...]) -> int:
-        """Return the address of the code for arguments of these types, for `ltr_duel.core.call_pair`."""
+        """Return the address in memory of the code for arguments of these types. `ltr_duel.core.call_pair` needs it."""
         self.compile(types, for_python=False)
         return storage.address_of(self.compiled(for_python=False), types)
 
     def is_compiled(self, types: tuple[Any, ...], *, for_python: bool = True) -> bool:
-        """Return whether code for arguments of these types is in memory or on disk, or will never be on disk."""
+        """Return whether code for these types is in memory or on disk. It is also True if the code is never stored."""
         return storage.is_stored(self.compiled(for_python=for_python), types)
 
     def _form(self, for_python: bool) -> Any:
@@ -189,7 +187,7 @@ def _typeof(function: Kernel[Any, Any], context: Any) -> Any:
 
 
 def _addressed(value: Any) -> Any:
-    """Replace each Generator in an argument, also inside a tuple, by its addresses, which compiled code can use."""
+    """Replace each random generator, also in a tuple, by its addresses, because compiled code cannot use the object."""
     if isinstance(value, np.random.Generator):
         return borrowed(value)
     if isinstance(value, tuple):

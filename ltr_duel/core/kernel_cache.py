@@ -1,9 +1,8 @@
 """The folder in which compiled kernels are stored, so that later processes need not compile them.
 
-A *floor* is a subpackage, such as `core`, that imports only the floors below it. numba notices an edit of a kernel's
-file, but not of the files that this file imports. The name of the folder is therefore a digest of the sources of the
-kernel's floor and of all floors below. Compiled code is stored as pickles, and a pickle can run any code when it is
-loaded. The folder is therefore used only if no other user can write to it.
+The name of the folder is a digest of the sources on which a kernel depends. After an edit, kernels are therefore
+compiled again. The folder is used only if no other user can write to it, because a stored kernel can run any code when
+it is loaded.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ from ltr_duel.core.files import cache_home as cache_home
 ROOT = Path(__file__).resolve().parent.parent
 # The floors that have kernels, from the lowest to the highest.
 FLOORS = ("core", "bandits", "clicks", "data", "rankers", "interleaving", "preferences", "simulation", "logs", "advice")
-_POLICIES = "bandits/policies"  # not counted with its floor: an edited policy changes only the loops of policies
+_POLICIES = "bandits/policies"  # no part of its floor's digest, because edits only affect the loops of policies
 
 
 class KernelCacheWarning(UserWarning):
-    """Compiled code cannot be stored, and every process compiles again."""
+    """Compiled code cannot be stored, so every process compiles it again."""
 
 
 @functools.cache
@@ -50,14 +49,14 @@ def kernel_folder(modules: frozenset[str], compiler: str) -> str:
 
 
 def remove_kernels() -> None:
-    """Delete all compiled code, because a file is unreadable. The error does not say which, and there may be more."""
+    """Delete all compiled code after a file was unreadable, because the error does not say which file."""
     for file in (cache_home() / "kernels").rglob("*.nb[ci]"):
         file.unlink(missing_ok=True)
 
 
 @functools.cache
 def warn_of_cache(fault: str) -> None:
-    """Warn, once for each fault, that compiled code is not kept."""
+    """Warn that compiled code is not kept, once for each fault."""
     advice = "delete it, or set LTR_DUEL_HOME to a folder of yours"
     warnings.warn(f"compiled code is not kept between runs: {fault}; {advice}", KernelCacheWarning, stacklevel=2)
 
@@ -70,10 +69,10 @@ def sources_digest() -> str:
 
 @functools.cache
 def kernel_digest(modules: frozenset[str], compiler: str) -> str:
-    """Return a digest of the compiler's settings and of the sources that kernels of these modules depend on.
+    """Return a digest of the compiler's settings and of all sources that kernels of these modules depend on.
 
-    The sources are the files of all floors up to the highest floor of the modules, and of all policies if a module is a
-    policy. The names of the modules are included; a process therefore imports only the policies that it uses.
+    A floor is a subpackage, such as `core`, that imports only lower floors. The sources are the files of all floors up
+    to the highest floor of the modules. If a module is a policy, they include all policies.
     """
     highest = max(FLOORS.index(module.split(".")[1]) for module in modules)
     policies = [_POLICIES] * any(module.startswith("ltr_duel.bandits.policies.") for module in modules)

@@ -1,7 +1,7 @@
-"""Arrays that may be larger than the memory: large arrays are stored in files that are mapped into memory.
+"""Arrays that may be larger than the memory. Large arrays are in files that are mapped into memory.
 
-The system reads a page of such a file when the program uses it. The page then counts as memory of the process until it
-is released. Loops over large arrays therefore release the pages that they have read or written.
+When the program uses a part of such a file, the part counts as memory of the process until it is released. Loops over
+large arrays therefore release the parts that they have read or written.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ LARGE = 2**29  # bytes
 
 
 def new_array(shape: tuple[int, ...], dtype: DTypeLike, large: int | None = None) -> NDArray[Any]:
-    """Return an array of zeros, which is in a temporary file if it has at least ``large`` bytes (default: `LARGE`).
+    """Return an array of zeros. An array of at least ``large`` bytes is in a temporary file.
 
-    The file is in the folder of the cache and has no name. It is deleted with the array, even if the process is killed.
-    Raises `InputError` if the disk has less free space than a large array needs.
+    The file is in the cache and is deleted with the array, even if the process is killed. Raises `InputError` if the
+    disk has too little free space.
     """
     size = prod(shape) * np.dtype(dtype).itemsize
     if size < (LARGE if large is None else large):
@@ -52,9 +52,9 @@ def new_array(shape: tuple[int, ...], dtype: DTypeLike, large: int | None = None
 
 
 def release_pages(array: NDArray[Any]) -> None:
-    """Release the memory of an array in a mapped file, or of a part of the array; written values stay in the file.
+    """Release the memory of an array in a mapped file. The values stay in the file.
 
-    Other threads may use the array at the same time. Nothing happens if the array is not in a file.
+    Other threads may use the array at the same time. If the array is not in a file, nothing happens.
     """
     file = _file(array)
     if file is not None and hasattr(mmap, "MADV_DONTNEED") and array.size:
@@ -66,7 +66,7 @@ def release_pages(array: NDArray[Any]) -> None:
 
 @contextmanager
 def small_pages(arrays: Collection[NDArray[Any]]) -> Iterator[None]:
-    """Prevent large pages in mapped arrays that are written in this context and later read at random positions.
+    """Prevent large memory pages in mapped arrays that are written now and later read at random positions.
 
     With large pages, each position that is read would count as two megabytes of memory.
     """
@@ -78,9 +78,9 @@ def small_pages(arrays: Collection[NDArray[Any]]) -> Iterator[None]:
 
 
 def expect_few_reads(arrays: Collection[NDArray[Any]]) -> None:
-    """Prepare mapped arrays for reads at random positions: if they exceed the free memory, a read loads one page.
+    """Prepare mapped arrays that exceed the free memory for reads at random positions.
 
-    Without this, the system reads up to several megabytes around each position, and reads the same bytes again later.
+    Otherwise, the system would read up to several megabytes around each position.
     """
     total = sum(array.nbytes for array in arrays if _file(array) is not None)
     if total >= LARGE and total > host.free_memory():
@@ -88,7 +88,7 @@ def expect_few_reads(arrays: Collection[NDArray[Any]]) -> None:
 
 
 def is_kept(array: Any) -> bool:
-    """Return whether an array is in a file that was mapped for reading, and not in memory or in a temporary file."""
+    """Return whether an array is in a file that was mapped for reading, not in memory or in a temporary file."""
     while isinstance(array, np.ndarray) and not isinstance(array, np.memmap):
         array = array.base
     return array.mode == "r" if isinstance(array, np.memmap) else isinstance(array, mmap.mmap)

@@ -1,6 +1,6 @@
-"""How an object looks in a notebook: a few sentences and a small table.
+"""Show an object in a notebook, with a few sentences and a small table.
 
-The HTML contains no styles and no scripts; the notebook's theme sets the colours. All text is escaped.
+The HTML contains no styles and no scripts, so the notebook sets the colours. All text is escaped.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _LONGEST = 80  # characters of a cell
 
 
 def notebook_html(said: Sequence[str], header: Sequence[object] = (), rows: Iterable[Sequence[object]] = ()) -> str:
-    """Return sentences as HTML and, if there are rows, a table; the first cell of each row is its heading."""
+    """Return sentences and, if there are rows, a table as HTML. The first cell of each row is its heading."""
     lines = list(rows)
     body = "".join(
         f"<tr><th>{_cell(first)}</th>{''.join(f'<td>{_cell(one)}</td>' for one in others)}</tr>"

@@ -1,6 +1,6 @@
-"""Run independent tasks in parallel, and show their progress in one line.
+"""Run independent tasks in parallel, and show their progress.
 
-The tasks run on threads, not in processes: kernels let other threads run, and threads share data without a copy.
+The tasks run on threads, because kernels let other threads run, and threads need no copies of data.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ def run_tasks(
     weight: Callable[[Task], int] = lambda task: 1,
     first_alone: bool = True,
 ) -> Iterator[Answer]:
-    """Run ``function`` for each task on ``jobs`` threads (-1: all cores); yield the results in the order of the tasks.
+    """Run ``function`` for each task on ``jobs`` threads; yield the results in the order of the tasks.
 
-    A result must not depend on other tasks, nor on the number of threads. ``total`` is the sum of all weights.
+    A result must not depend on other tasks, nor on the number of threads.
 
-    first_alone: whether the first task compiles the kernels alone, because numba can fail if two threads compile the
-        same kernel. False if the caller has compiled the kernels.
+    total: the sum of the weights of all tasks.
+    first_alone: whether the first task runs alone. It compiles the kernels, which two threads must not do at once.
     """
     work = list(tasks)
     workers = min(checked_jobs(jobs), max(1, len(work)))
@@ -73,19 +73,19 @@ def run_tasks(
 
 
 def checked_jobs(jobs: int) -> int:
-    """Return the number of workers for ``jobs``; -1 means all cores."""
+    """Return the number of workers. -1 means one for each core."""
     return os.cpu_count() or 1 if jobs == -1 else require_whole("the number of jobs", jobs, 1, MOST_JOBS)
 
 
 def abandon(thread: threading.Thread) -> None:
-    """Remember a thread that cannot be ended, and for which nobody waits."""
+    """Remember a thread that cannot be stopped and for which nobody waits."""
     _abandoned.append(thread)
 
 
 def abandoned_threads_run() -> bool:
-    """Return whether an abandoned thread still runs; if so, the caller must end the process by ``os._exit``.
+    """Return whether an abandoned thread still runs. The caller must then end the process by ``os._exit``.
 
-    Python may crash if it shuts down while a thread runs compiled code. The function waits a moment for each thread.
+    Python may crash if it shuts down while a thread runs compiled code.
     """
     for thread in _abandoned:
         thread.join(_MOMENT)

@@ -33,8 +33,7 @@ _loaded: dict[Path, Plugin] = {}  # the current version of each file
 def load_plugin(path: str | Path) -> Plugin:
     """Run a Python file that registers components, so that their names can be used.
 
-    You may edit the file and load it again: its components then replace those of the earlier version. If the new
-    version cannot be used, the components of the earlier version remain.
+    You may edit the file and load it again. Its components then replace the earlier ones, unless the new version fails.
 
     Parameters
     ----------
@@ -95,14 +94,14 @@ def load_plugin(path: str | Path) -> Plugin:
 
 
 def reload_plugin(plugin: Plugin) -> None:
-    """Load a plug-in in a worker. Raise `InputError` if the file cannot be used, or has changed in the meantime."""
+    """Load a plug-in in a worker. Raise `InputError` if the file fails or has changed in the meantime."""
     path = Path(plugin.path)
     if _loaded.get(path) != plugin and load_plugin(path).sha256 != plugin.sha256:
         raise InputError(f"{path}: changed since the experiment was started")
 
 
 def plugin_complaint(error: BaseException) -> str | None:
-    """Return place and message of an error that was raised in a plug-in; None if it was raised elsewhere."""
+    """Return place and message of an error that was raised in a plug-in, or None for another error."""
     files = set(map(str, _loaded))
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
     if not frames:

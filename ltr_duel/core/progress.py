@@ -1,4 +1,7 @@
-"""Show the progress of long work: a bar on a terminal and in a notebook, elsewhere a line every 30 seconds."""
+"""Show the progress of long work: a bar on a terminal and in a notebook, elsewhere a line every 30 seconds.
+
+If the environment variable ``LTR_DUEL_PROGRESS`` is 0, no progress is shown.
+"""
 
 from __future__ import annotations
 
@@ -21,19 +24,19 @@ _Bar.set_lock(threading.RLock())  # tqdm's default lock fixes the start method o
 
 
 def progress_bar(**options: Any) -> Any:
-    """Return ``tqdm(**options)``, which draws only if `progress_wanted`."""
+    """Return a bar of tqdm, which is drawn only if `progress_wanted`."""
     if _in_notebook():
         options = {"delay": QUICK, "file": sys.stdout} | options  # a notebook shows stderr in red, like an error
     return _Bar(disable=not progress_wanted(), **options)
 
 
 def progress_wanted() -> bool:
-    """Return whether to draw a bar: on a terminal and in a notebook, unless ``LTR_DUEL_PROGRESS=0``."""
+    """Return whether to draw a bar: on a terminal and in a notebook, if the user allows it."""
     return progress_allowed() and (sys.stderr.isatty() or _in_notebook())
 
 
 def progress_allowed() -> bool:
-    """Return whether the user allows messages on progress; only ``LTR_DUEL_PROGRESS=0`` forbids them."""
+    """Return whether the user allows messages on progress."""
     return os.environ.get("LTR_DUEL_PROGRESS", "1") != "0"
 
 
@@ -41,14 +44,14 @@ _lines: set[str] = set()
 
 
 def say(line: str) -> None:
-    """Write a line to stderr in commands and notebooks, once per process, unless ``LTR_DUEL_PROGRESS=0``."""
+    """Write a line to stderr in commands and notebooks, once in a process."""
     if line not in _lines and progress_allowed() and ("ltr_duel.cli.main" in sys.modules or _in_notebook()):
         _lines.add(line)
         print(line, file=sys.stderr, flush=True)
 
 
 class PlainLine:
-    """Prints the progress of long work every 30 seconds where there is no bar, unless ``LTR_DUEL_PROGRESS=0``."""
+    """Prints the progress of long work every 30 seconds where there is no bar."""
 
     EVERY = 30.0  # seconds
 

@@ -1,9 +1,8 @@
-"""Random numbers: generators that are named after their purpose (*streams*), and the draws that kernels need.
+"""Generators of random numbers that have names (*streams*), and the draws that kernels need.
 
-The numbers of a stream follow from the user's seed and the name of the stream alone, not from the time or the process.
-The same seed therefore gives the same results on any number of workers, and a new stream does not change the others.
-
-Kernels draw only by `uniform`, that is ``rng.random()``, which is stable across numpy versions and quick to compile.
+The numbers of a stream depend only on the user's seed and on the name of the stream. A seed therefore gives the same
+results on any number of workers, and a new stream does not change the others. Kernels draw only by `uniform`, whose
+numbers are equal in all versions of numpy.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from ltr_duel.core.jit import kernel
 
 
 class Streams(NamedTuple):
-    """The streams of one simulated run, which are independent of each other."""
+    """The independent streams of one simulated run."""
 
     policy: np.random.Generator  # random choices of the policy
     feedback: np.random.Generator  # the coin of a duel in a matrix, or of a tied comparison
@@ -30,7 +29,7 @@ class Streams(NamedTuple):
 
 
 def checked_seed(seed: int) -> int:
-    """Return a seed as an ``int``; raise `InputError` unless it is a whole number."""
+    """Return a seed as an ``int``. Raise `InputError` if it is not a whole number."""
     return require_whole("the seed", seed)
 
 
@@ -68,7 +67,7 @@ def stream(seed: int, *names: str | int) -> np.random.Generator:
 
 @kernel
 def random_below(n: int, rng: np.random.Generator) -> int:
-    """Draw uniformly from 0..n-1. With n = 1 the result is 0, and no random number is used.
+    """Draw a whole number from 0 to n - 1. If n is 1, no random number is used.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The works that are cited: entries of the BibTeX file ``references.bib``, and short forms of them."""
+"""The publications that are cited: entries of the BibTeX file ``references.bib``, and short forms of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ACCENTS = {"'": "\u0301", '"': "\u0308"}
 
 @dataclass(frozen=True)
 class Reference:
-    """A cited work: its BibTeX entry, and its authors, title, venue and year as plain text."""
+    """A publication: its BibTeX entry, and its authors, title, venue and year as plain text."""
 
     bibtex: str
     authors: tuple[str, ...]
@@ -25,12 +25,11 @@ class Reference:
     published: str
 
     def __str__(self) -> str:
-        """Return authors, title, venue and year in one line."""
         return f"{self._names(5)}, {self.title}, {self.published}"
 
     @property
     def short(self) -> str:
-        """Authors, venue and year: the form for a table."""
+        """Authors, venue and year, for a table."""
         return f"{self._names(2)}, {self.published}"
 
     def _names(self, most: int) -> str:
@@ -38,7 +37,7 @@ class Reference:
 
 
 def reference_of(cite: str) -> Reference:
-    """Return the entry of ``references.bib`` with this key, or parse a BibTeX entry."""
+    """Return the entry of ``references.bib`` with this key. If ``cite`` is a BibTeX entry, parse it."""
     if cite.lstrip().startswith("@"):
         return _parse(cite)
     require_one_of("reference", cite, _references())

@@ -1,6 +1,6 @@
 """Read TOML files into frozen dataclasses. Each error says where the fault is and which values are valid.
 
-A dataclass declares each of its fields by `value`, `axis` (one value or a list), `table` or `tables`.
+A field of a dataclass is declared by `value`, `axis` (one value or a list), `table` or `tables`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ Reader = Callable[[Any], Any]
 
 
 def read_toml(path: Path, content: str | None = None) -> tuple[str, dict[str, Any]]:
-    """Return text and tables of a TOML file, or of ``content`` if given. Raises `InputError` if it is not TOML."""
+    """Return the text and the tables of a TOML file. Raise `InputError` if it is not TOML.
+
+    content: the text, if the file need not be read.
+    """
     try:
         content = path.read_text(encoding="utf-8") if content is None else content
         return content, tomllib.loads(content)
@@ -35,12 +38,12 @@ def _field(read: Callable[[Any, str], Any], default: dict[str, Any], such_as: st
 
 
 def value(read: Reader, such_as: str = "", **default: Any) -> Any:
-    """Declare a field of one value; ``such_as`` is an example in TOML, for a field without a default."""
+    """Declare a field with one value. ``such_as`` is an example in TOML, for a field without a default."""
     return _field(lambda given, where: _single(read, given, where), default, such_as)
 
 
 def axis(read: Reader, such_as: str = "", **default: Any) -> Any:
-    """Declare a field that is a tuple; the TOML file gives one value, or a list of distinct values."""
+    """Declare a field that is a tuple. The TOML file gives one value or a list of distinct values."""
     return _field(lambda given, where: one_or_more(read, given, where), default, such_as)
 
 
@@ -61,7 +64,7 @@ def tables(cls: type, **default: Any) -> Any:
 
 
 def read_table(cls: type[Table], given: Any, where: str) -> Table:
-    """Return a dataclass that is filled from a TOML table; messages of `InputError` begin with ``where``."""
+    """Return a dataclass filled from a TOML table. Messages of `InputError` begin with ``where``."""
     if not isinstance(given, dict):
         raise InputError(f"{where}: must be a table, not {errors.shown(given)}")
     declared = dataclasses.fields(cls)  # type: ignore[arg-type]  # only dataclasses are given
@@ -83,7 +86,7 @@ def missing(what: str, such_as: str) -> InputError:
 
 @contextmanager
 def located(where: str) -> Iterator[None]:
-    """Put the place in the file before the message of an `InputError`, unless the message already begins with it."""
+    """Begin the message of an `InputError` with the place in the file."""
     try:
         yield
     except InputError as error:
@@ -123,12 +126,12 @@ def text(given: Any) -> str:
 
 
 def component(registry: components.Registry[Any]) -> Reader:
-    """Return a reader that checks the label of a component with its parameters, such as ``"rucb:alpha=0.51"``."""
+    """Return a reader of a component with its parameters, for example ``"rucb:alpha=0.51"``."""
     return lambda given: registry.configure(text(given)).label
 
 
 def one_of(kind: str, legal: Iterable[str] | Callable[[], Iterable[str]]) -> Reader:
-    """Return a reader of one of several names; ``legal`` may be a function, which is called when a name is read."""
+    """Return a reader of one of several names. ``legal`` may be a function that returns the names."""
 
     def read(given: Any) -> Any:
         errors.require_one_of(kind, given, list(legal() if callable(legal) else legal))

@@ -1,14 +1,10 @@
-"""Intervals and tests of a mean or a share. Each function names its assumptions and its source.
+"""Confidence intervals and p-values for means and shares. Each function names its assumptions and its source.
 
-The tests that flip signs are exact even for few observations. Their hypothesis is that each observation is as likely as
-its negative, independently of the other observations. It holds if two rankers are identical, because chance then
-decides which of them contributed a clicked document. Under this hypothesis, the sign of each observation is a fair
-coin. The p-value is the probability that the sum with random signs is at least as far from 0 as the observed sum
-(Fisher, The Design of Experiments 1935, section 21). An observation may be the sum of a cluster. Zeros do not count.
-
-For the weaker hypothesis that the mean is 0, the test is valid if the sample is large. The reason is that the sum is
-divided by the square root of the sum of squares (Janssen, Studentized permutation tests for non-i.i.d. hypotheses,
-Statistics & Probability Letters 1997).
+Several tests use random signs. An observation is positive if the first ranker wins and negative if the second ranker
+wins. Between identical rankers, both signs are equally likely. The p-value is the probability that random signs give a
+sum at least as far from 0 as the observed sum (Fisher, The Design of Experiments, 1935, section 21). For many
+observations, it is also valid for rankers that differ but win equally often (Janssen, Studentized permutation tests for
+non-i.i.d. hypotheses, Statistics & Probability Letters 1997).
 """
 
 from __future__ import annotations
@@ -19,29 +15,28 @@ from numpy.typing import ArrayLike
 
 from ltr_duel.core.arrays import FloatVector, IntVector
 
-_WHOLE = 4000  # maximum number of steps of the lattice on which sums of whole numbers are counted
-_FEWEST, _MOST, _EACH = 1000, 3000, 10  # for other numbers: fewest and most steps, and steps per observation
+_WHOLE = 4000  # up to this sum, in steps, whole numbers are not rounded
+_FEWEST, _MOST, _EACH = 1000, 3000, 10  # for other numbers: least and greatest sum in steps, and steps per observation
 _NORMAL, _NORMAL_WHOLE = 300.0, 1000.0  # effective observations above which the sum is treated as normal
 _TINY = float(np.finfo(np.float64).tiny)
 
 
 def student_quantile(probability: ArrayLike, freedom: ArrayLike) -> FloatVector:
-    """Return the quantile of Student's t (Student, Biometrika 1908).
+    """Return the quantile of Student's t-distribution (Student, Biometrika 1908).
 
     probability: above 0 and below 1.
-    freedom: degrees of freedom, above 0; they need not be whole.
+    freedom: degrees of freedom, above 0. Fractions are allowed.
     """
     return np.asarray(scipy.special.stdtrit(np.asarray(freedom, np.float64), np.asarray(probability, np.float64)))
 
 
 def student_reach(error: ArrayLike, freedom: ArrayLike, confidence: float) -> FloatVector:
-    """Return half the width of Student's interval of a mean; infinite if there are no degrees of freedom.
+    """Return half the width of Student's confidence interval of a mean, or infinity without degrees of freedom.
 
-    The interval covers the expected value of the estimate. It is exact if the observations are independent and normal.
-    It is an approximation for 20 or more observations of bounded values. For fewer observations, and for values that
-    are nearly always equal, it is too narrow.
+    The interval is exact for independent, normal observations. It is a good approximation for 20 or more bounded
+    observations. It is too narrow for fewer observations, or if nearly all observations are equal.
 
-    error, freedom: standard errors, and their degrees of freedom.
+    error, freedom: standard errors of the means, and the degrees of freedom of each error.
     confidence: above 0 and below 1.
     """
     freedom = np.asarray(freedom, np.float64)
@@ -51,10 +46,10 @@ def student_reach(error: ArrayLike, freedom: ArrayLike, confidence: float) -> Fl
 
 
 def student_p(mean: ArrayLike, error: ArrayLike, freedom: ArrayLike) -> FloatVector:
-    """Return the two-sided p-value, above 0, of "the expected value is 0" by Student's t-test.
+    """Return the two-sided p-value of Student's t-test of a mean of 0.
 
-    The assumptions are those of `student_reach`. Without degrees of freedom, or without any variation, the data say
-    nothing about the error, and the p-value is 1.
+    It is always above 0. Without variation or degrees of freedom, it is 1. The assumptions are listed in
+    `student_reach`.
     """
     error, freedom = np.asarray(error, np.float64), np.asarray(freedom, np.float64)
     known = (freedom > 0) & (error > 0)
@@ -63,12 +58,12 @@ def student_p(mean: ArrayLike, error: ArrayLike, freedom: ArrayLike) -> FloatVec
 
 
 def clopper_pearson(hits: ArrayLike, n: ArrayLike, confidence: float) -> tuple[FloatVector, FloatVector]:
-    """Return an interval that covers a probability with at least this confidence (Clopper, Pearson, Biometrika 1934).
+    """Return a confidence interval for a probability (Clopper, Pearson, Biometrika 1934).
 
-    The n trials must be independent and have the same probability of a hit, and n must be fixed in advance.
+    The trials must be independent and have the same probability of a hit. Their number must be fixed in advance.
 
-    hits, n: number of hits, and of trials, at least 1. Both may be effective numbers, which need not be whole.
-    confidence: above 0 and below 1.
+    hits, n: number of hits, and number of trials, at least 1. Fractions are allowed.
+    confidence: least probability that the interval covers the true value, above 0 and below 1.
     """
     hits, n, tail = np.asarray(hits, np.float64), np.asarray(n, np.float64), (1 - confidence) / 2
     low = scipy.special.betaincinv(np.maximum(hits, 1e-9), n - hits + 1, tail)
@@ -77,14 +72,13 @@ def clopper_pearson(hits: ArrayLike, n: ArrayLike, confidence: float) -> tuple[F
 
 
 def bootstrap_interval(samples: FloatVector, units: int) -> tuple[float, float]:
-    """Return the 95 % percentile interval of bootstrap samples, expanded for few units.
+    """Return the 95 % percentile interval of bootstrap samples, made wider if there are few independent units.
 
-    With few units, percentile intervals are too narrow. The ends are therefore moved outwards: the quantile of
-    Student's t, times sqrt(units / (units - 1)), replaces the quantile of the normal distribution. The units must be
-    independent. The interval does not allow for events that occurred in none of the units (Hesterberg, What Teachers
-    Should Know About the Bootstrap, The American Statistician 2015, section 5.3).
+    A plain percentile interval is too narrow for few units. Its ends are therefore moved outwards (Hesterberg, What
+    Teachers Should Know About the Bootstrap, The American Statistician 2015, section 5.3). The interval does not allow
+    for rare events that happened in none of the units.
 
-    samples: shape (n,); the statistic of each sample; NaN is ignored.
+    samples: shape (n,); the statistic of each bootstrap sample. NaN is ignored.
     units: number of independent observations, at least 2.
     """
     tail = float(scipy.special.ndtr(-student_quantile(0.975, units - 1) * np.sqrt(units / (units - 1))))
@@ -93,15 +87,14 @@ def bootstrap_interval(samples: FloatVector, units: int) -> tuple[float, float]:
 
 
 def sign_flip_p(x: ArrayLike, times: ArrayLike = 1) -> float:
-    """Return the two-sided p-value, above 0, of "each observation is as likely as its negative".
+    """Return the two-sided p-value, always above 0, of the test with random signs.
 
-    The test is exact for whole numbers whose absolute values sum to at most 4,000. Other numbers are first rounded to
-    multiples of a small step, so that their absolute values sum to 1,000 steps or more. The test of the rounded numbers
-    is exact. For many observations, the sum is treated as normal. Their number counts as (sum x^2)^2 / sum x^4, and
-    must be above 1,000, or above 300 for numbers that are not whole. If all observations are 0, the result is 1.
+    The p-value is exact for whole numbers whose absolute values sum to at most 4,000. Other numbers are first rounded
+    to multiples of a small step. For many observations, a normal approximation is used. If all observations are 0, the
+    p-value is 1.
 
-    x: shape (n,); independent observations, or sums of independent clusters.
-    times: number of occurrences of each observation.
+    x: shape (n,); independent observations, or the sum of each independent group of observations.
+    times: how often each observation occurs; 1 by default.
 
     Examples
     --------
@@ -128,7 +121,7 @@ def sign_flip_p(x: ArrayLike, times: ArrayLike = 1) -> float:
 
 
 def _on_a_grid(x: FloatVector, times: IntVector) -> tuple[IntVector, bool]:
-    """Return the numbers as multiples of a step, and whether the multiples are exact, not rounded."""
+    """Return the numbers as multiples of a step, and whether they are exact multiples."""
     total, least = (np.abs(x) * times).sum(), np.abs(x).min()
     for step in (least, least / 2, least / 3):
         steps = np.round(x / step)
@@ -144,11 +137,11 @@ def _fair_coins(n: int) -> FloatVector:
 
 
 def sign_p(wins: ArrayLike, losses: ArrayLike, total: ArrayLike, square: ArrayLike) -> FloatVector:
-    """Return p-values of the test of `sign_flip_p` for single observations in [-1, 1], from their counts and sums.
+    """Return p-values of the test with random signs, from counts and sums of observations between -1 and 1.
 
-    If each observation is a win (1), a loss (-1) or a tie (0), this is the exact sign test (Dixon, Mood, JASA 1946).
-    For other observations it is the bound of Hoeffding (JASA 1963), which is never below the exact value. If their sum
-    of squares is above 1,000, the result is a normal approximation.
+    If each observation is -1, 0 or 1, the result is the p-value of the sign test (Dixon, Mood, JASA 1946). For other
+    observations, it is an upper bound of the exact p-value (Hoeffding, JASA 1963), or a normal approximation if the sum
+    of squares is above 1,000.
 
     wins, losses: numbers of observations above and below 0.
     total, square: sum of the observations, and sum of their squares.
@@ -168,9 +161,9 @@ def sign_p(wins: ArrayLike, losses: ArrayLike, total: ArrayLike, square: ArrayLi
 
 
 def signed_rank_p(x: ArrayLike) -> float:
-    """Return the two-sided p-value of Wilcoxon's signed-rank test. It is exact also with ties and zeros.
+    """Return the two-sided p-value of Wilcoxon's signed-rank test, which is also exact for ties and zeros.
 
-    Zeros receive ranks, but the sum omits them (Pratt, JASA 1959).
+    Zeros receive ranks, but their ranks are left out of the sum (Pratt, JASA 1959).
 
     x: shape (n,); independent observations, such as paired differences.
     """
@@ -180,10 +173,10 @@ def signed_rank_p(x: ArrayLike) -> float:
 
 
 def mean_test(x: ArrayLike) -> float:
-    """Return the two-sided p-value of "the expected value is 0" for independent observations.
+    """Return the two-sided p-value of a test of a mean of 0.
 
-    The result is the larger of the p-values of Student's t-test and of `sign_flip_p`, because the t-test alone can give
-    far too small p-values for few, skewed or constant observations.
+    The result is the larger of two p-values: of Student's t-test and of `sign_flip_p`. The t-test alone often gives
+    p-values that are far too small if observations are few, skewed or constant.
 
     x: shape (n,); at least two independent, identically distributed observations, such as paired differences.
     """
@@ -195,14 +188,15 @@ def mean_test(x: ArrayLike) -> float:
 
 
 def holm(p: FloatVector, family: int = 0) -> FloatVector:
-    """Return p-values, corrected for several tests (Holm, Scandinavian Journal of Statistics 1979). NaN stays NaN.
+    """Correct p-values for the number of tests (Holm, Scandinavian Journal of Statistics 1979). NaN stays NaN.
 
-    The probability of any false rejection is at most the level, however the tests depend on each other.
+    The probability of any false rejection is then at most the level, even if the tests depend on each other.
 
     p: shape (n,)
-    family: number of tests that could have been made; by default the number of tests in ``p``, without NaN. A
-        comparison of K - 1 items with an item that was named beforehand has K - 1 tests. A comparison with the best of
-        K items *in the same data* could have tested any pair, so it has K (K - 1) / 2 tests.
+    family: number of tests that could have been made; by default the number of p-values without NaN.
+
+    If you compare K items with an item that you named beforehand, there are K - 1 tests. If you compare them with the
+    best of the K items *in the same data*, there are K (K - 1) / 2 tests.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Read text files as other programs wrote them: plain or compressed, in UTF-8, UTF-16 or Latin-1."""
+"""Read text files that other programs wrote: plain or compressed, in UTF-8, UTF-16 or Latin-1."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _ARCHIVES = b"PK\x03\x04", b"Rar!", b"7z\xbc\xaf", b"\x28\xb5\x2f\xfd"  # zip, r
 def unpacked(path: Path, source: Any) -> Any:
     """Return the bytes of a text file in UTF-8 or Latin-1, as a buffered binary file.
 
-    Files of gzip, bzip2 and xz are recognised by their first bytes, and unpacked. UTF-16 with a byte order mark becomes
-    UTF-8, in memory. A byte order mark is left out.
+    Files of gzip, bzip2 and xz are unpacked. UTF-16 with a byte order mark becomes UTF-8. A byte order mark is left
+    out.
 
     path: the file's name, for messages.
-    source: the file, at its start; for example, what `files.reading` yields.
+    source: the open file, at its start.
 
     Raises `InputError` if another program must unpack the file.
 
@@ -47,7 +47,7 @@ def unpacked(path: Path, source: Any) -> Any:
 
 
 def number(text: Any) -> float:
-    """Return ``float(text)``; raise `ValueError` also for ``1_0`` and digits of other scripts."""
+    """Return ``float(text)``. Raise `ValueError` also for ``1_0`` and for digits of other scripts."""
     if isinstance(text, str) and ("_" in text or not text.isascii()):
         raise ValueError(text)
     return float(text)
@@ -62,5 +62,5 @@ def decoded(text: bytes) -> str:
 
 
 def is_index_name(column: str) -> bool:
-    """Return whether a column is an index that pandas wrote: it has no name, or a name that pandas made."""
+    """Return whether pandas wrote this column as an index. Such a column has no name, or a name from pandas."""
     return bool(re.fullmatch(r"\s*|Unnamed: \d+(\.\d+)*|__index_level_\d+__", column))

@@ -1,4 +1,4 @@
-"""Search and count numbers in vectors, and find the largest, in a form that is compiled to SIMD instructions."""
+"""Search and count numbers in vectors, and find the largest. The loops compile to fast SIMD instructions."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ltr_duel.core.random import random_below
 
 @kernel
 def sign(number: float, tolerance: float) -> int:
-    """Return the sign of a number, +1 or -1; 0 if the number is within ``tolerance`` of zero."""
+    """Return the sign of a number, +1 or -1, or 0 if the number is within ``tolerance`` of zero."""
     return int(number > tolerance) - int(number < -tolerance)
 
 
 @kernel
 def largest(values: FloatVector) -> float:
-    """Return the largest of non-negative numbers."""
+    """Return the largest of several numbers, which must not be negative."""
     result = 0.0
     for k in range(values.shape[0]):
         result = larger(result, values[k])
@@ -40,7 +40,7 @@ def count_up_to(values: FloatVector, level: float) -> int:
 
 @inlined
 def block_up_to(values: FloatVector, start: int, level: float) -> int:
-    """Return 32 bits, one for each of the next values: 1 if the value exists and is at most ``level``."""
+    """Return a bit for each of the next 32 values: 1 if the value exists and is at most ``level``."""
     size, mask = values.shape[0], 0
     if start + LANES <= size:
         return lanes_up_to(values, start, level)
@@ -53,7 +53,7 @@ def block_up_to(values: FloatVector, start: int, level: float) -> int:
 
 @inlined
 def block_at(base: FloatVector, width: FloatVector, start: int, scale: float, level: float) -> int:
-    """Return 32 bits, one for each of the next indices: 1 if ``base + scale * width`` there equals ``level``."""
+    """Return a bit for each of the next 32 indices: 1 if ``base + scale * width`` equals ``level`` there."""
     size, mask = base.shape[0], 0
     if start + LANES <= size:
         return lanes_at(base, width, start, scale, level)
@@ -66,7 +66,7 @@ def block_at(base: FloatVector, width: FloatVector, start: int, scale: float, le
 
 @inlined
 def nth_bit(mask: int, n: int) -> int:
-    """Return the position of the n-th set bit (from 0) of a word; it must exist."""
+    """Return the position of the n-th set bit (from 0) of a word, which must exist."""
     for _ in range(n):
         mask &= mask - 1
     return int(trailing_zeros(mask))
@@ -74,7 +74,7 @@ def nth_bit(mask: int, n: int) -> int:
 
 @inlined
 def counted(mask: int, start: int, count: int, first: int) -> tuple[int, int]:
-    """Add the number of set bits of a mask to a count, and update the first set index; bit 0 is index ``start``."""
+    """Add the set bits of a mask to a count, and find the first set index. Bit 0 is index ``start``."""
     if mask != 0 and count == 0:
         first = start + int(trailing_zeros(mask))
     return count + count_bits(mask), first
@@ -82,7 +82,7 @@ def counted(mask: int, start: int, count: int, first: int) -> tuple[int, int]:
 
 @kernel
 def nth_up_to(values: FloatVector, level: float, n: int) -> int:
-    """Return the index of the n-th value (from 0) that is at most ``level``; this value must exist."""
+    """Return the index of the n-th value (from 0) that is at most ``level``. This value must exist."""
     start = 0
     while True:
         mask = block_up_to(values, start, level)
@@ -95,7 +95,7 @@ def nth_up_to(values: FloatVector, level: float, n: int) -> int:
 
 @kernel
 def add_up_to(values: FloatVector, level: float, indices: IntVector, n: int) -> int:
-    """Write the indices of all values that are at most ``level`` into ``indices[n:]``, and return the new ``n``."""
+    """Write the indices of all values that are at most ``level`` into ``indices[n:]``; return the new ``n``."""
     for start in range(0, values.shape[0], LANES):
         mask = block_up_to(values, start, level)
         while mask != 0:
@@ -116,7 +116,7 @@ def random_up_to(values: FloatVector, level: float, count: int, rng: np.random.G
 
 @kernel
 def draw_up_to(values: FloatVector, level: float, rng: np.random.Generator) -> int:
-    """Draw one of the indices whose value is at most ``level``; at least one must exist. Usually there is only one."""
+    """Draw one of the indices whose value is at most ``level``. At least one must exist."""
     count, first = 0, 0
     for start in range(0, values.shape[0], LANES):
         count, first = counted(block_up_to(values, start, level), start, count, first)
@@ -152,7 +152,7 @@ def highest(base: FloatVector, width: FloatVector, scale: float) -> float:
 
 @kernel
 def find_at(base: FloatVector, width: FloatVector, scale: float, level: float) -> tuple[int, int]:
-    """Count the indices at which ``base + scale * width`` equals ``level``, and find the first; one must exist."""
+    """Return how often ``base + scale * width`` equals ``level``, and the first such index, which must exist."""
     count, first = 0, 0
     for start in range(0, base.shape[0], LANES):
         count, first = counted(block_at(base, width, start, scale, level), start, count, first)
@@ -161,7 +161,7 @@ def find_at(base: FloatVector, width: FloatVector, scale: float, level: float) -
 
 @kernel
 def nth_at(base: FloatVector, width: FloatVector, scale: float, level: float, n: int) -> int:
-    """Return the n-th index (from 0) at which ``base + scale * width`` equals ``level``; this index must exist."""
+    """Return the n-th index (from 0) at which ``base + scale * width`` equals ``level``. It must exist."""
     start = 0
     while True:
         mask = block_at(base, width, start, scale, level)
@@ -174,7 +174,7 @@ def nth_at(base: FloatVector, width: FloatVector, scale: float, level: float, n:
 
 @kernel
 def random_highest(base: FloatVector, width: FloatVector, scale: float, rng: np.random.Generator) -> int:
-    """Return the index of the largest ``base + scale * width``, a random one if several are largest."""
+    """Return the index of the largest ``base + scale * width``, a random one if several are equal."""
     best = highest(base, width, scale)
     ties, first = find_at(base, width, scale, best)
     return first if ties == 1 else nth_at(base, width, scale, best, random_below(ties, rng))
@@ -182,7 +182,7 @@ def random_highest(base: FloatVector, width: FloatVector, scale: float, rng: np.
 
 @kernel
 def first_most(counts: IntVector) -> int:
-    """Return the index of the largest integer, the first one if several are largest."""
+    """Return the index of the largest integer, the first one if several are equal."""
     best = 0
     for k in range(1, counts.shape[0]):
         if counts[k] > counts[best]:
@@ -192,7 +192,7 @@ def first_most(counts: IntVector) -> int:
 
 @kernel
 def nth_equal(counts: NDArray[np.signedinteger[Any]], count: int, n: int) -> int:
-    """Return the n-th index (n = 0, 1, ...) at which ``counts`` equals ``count``, or -1 if no such index exists."""
+    """Return the n-th index (from 0) at which ``counts`` equals ``count``, or -1 if there is none."""
     for i in range(counts.shape[0]):
         n -= counts[i] == count
         if n < 0:
@@ -211,7 +211,7 @@ def fewest(counts: IntVector) -> int:
 
 @kernel
 def random_fewest(counts: IntVector, rng: np.random.Generator) -> int:
-    """Return the index of the smallest integer, a random one if several are smallest."""
+    """Return the index of the smallest integer, a random one if several are equal."""
     least, ties = fewest(counts), 0
     for k in range(counts.shape[0]):
         ties += counts[k] == least
@@ -220,7 +220,7 @@ def random_fewest(counts: IntVector, rng: np.random.Generator) -> int:
 
 @kernel
 def first_above(sums: FloatVector | IntVector, value: float) -> int:
-    """Return the index of the first of ascending numbers that is above ``value``; the last must be above it."""
+    """Return the index of the first of ascending numbers that is above ``value``. The last must be above it."""
     low, high = 0, sums.shape[0] - 1
     while low < high:
         middle = (low + high) // 2

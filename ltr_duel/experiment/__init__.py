@@ -1,4 +1,4 @@
-"""Run policies on problems many times: a TOML file describes the runs, and a folder keeps their results.
+"""Run policies on problems many times. A TOML file describes the runs, and a folder keeps their results.
 
 A problem is a matrix, a corpus with its rankers, or utilities. A run whose result is in the folder is not repeated.
 

@@ -1,4 +1,4 @@
-"""Repeat finished runs, and check that their results are the same as the stored ones."""
+"""Repeat finished runs, and check that the results equal the stored results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ltr_duel.experiment.worker import execute
 
 
 def check_runs(schedule: Schedule, folder: str | Path, count: int, backend: Backend) -> tuple[int, list[str]]:
-    """Repeat ``count`` finished runs, chosen at random, and compare their results with the stored ones.
+    """Repeat ``count`` finished runs, chosen at random, and compare the results with the stored results.
 
     Returns the number of repeated runs, and a sentence for each run whose results differ.
 

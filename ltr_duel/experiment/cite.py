@@ -1,4 +1,4 @@
-"""List the works that a paper about a study should cite."""
+"""List the publications that a paper about an experiment should cite."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ltr_duel.interleaving import METHODS
 
 
 def study_bibtex(results: StudyResults) -> str:
-    """Return the works to cite, in BibTeX; comments name the components that have no known reference."""
+    """Return the publications in BibTeX. Comments name the components that have no known publication."""
     entries, unknown = dict[str, None](), dict[str, None]()
     for kind, name, component in _components(results):
         if component is None or not component.sources:
@@ -28,7 +28,7 @@ def study_bibtex(results: StudyResults) -> str:
 
 
 def _components(results: StudyResults) -> Iterator[tuple[str, str, components.Component | None]]:
-    """Yield kind, name and component of everything that a study uses; an unregistered component is None."""
+    """Yield kind, name and component of everything that an experiment uses. Unknown components are None."""
     registries: dict[str, components.Registry[Any]] = {"method": METHODS, "clicks": CLICK_MODELS}
     for label in results.policies:
         yield "policy", label, named_policy(label)
@@ -44,7 +44,7 @@ def _components(results: StudyResults) -> Iterator[tuple[str, str, components.Co
 
 
 def _slates(results: StudyResults) -> list[str]:
-    """Return the methods by which simulated users compare sets; the list is empty if no policy compares sets."""
+    """Return the methods by which simulated users compare sets, if a policy compares sets."""
     if not any(policy and policy.feedback == "slate" for policy in map(named_policy, results.policies)):
         return []
     corpora = [corpus for text in results.specs for corpus in tomllib.loads(text).get("corpora", [])]
@@ -53,7 +53,7 @@ def _slates(results: StudyResults) -> list[str]:
 
 
 def _corpus(name: str) -> components.Component | None:
-    """Return the corpus whose catalogue name is a prefix of ``name``: ``mslr-web30k`` for ``MSLR-WEB30K/Fold1``."""
+    """Return the corpus that a name begins with, for example ``mslr-web30k`` for ``MSLR-WEB30K/Fold1``."""
 
     def plain(text: str) -> str:
         return re.sub(r"[^a-z0-9]", "", text.lower())

@@ -1,8 +1,8 @@
-"""Claims on blocks of runs, with which several processes share the runs of a store.
+"""Claims: files by which several processes divide the runs of a store among them.
 
-Before a process executes a block of runs, it creates a file, the claim, so that no other process begins this block. A
-claim is void if its process on this machine has ended, or if a process on another machine has not renewed it for five
-minutes. If two processes execute the same run after all, they store the same result.
+Before a process executes a block of runs, it claims the block by a file, so that other processes leave the block alone.
+If the process ends, its claims become void. On another machine, a claim becomes void if it is not renewed for five
+minutes. If two processes execute a run nevertheless, they store the same result.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SILENT = 300.0  # seconds without a renewal after which a claim from another ma
 
 
 class Claims:
-    """The claims of this process while it executes a study. ``ltr-duel status`` prints the ``facts``."""
+    """The claims of this process. ``ltr-duel status`` prints the ``facts``."""
 
     def __init__(self, store: Store, facts: dict[str, Any]) -> None:
         self._store, self._renewed = store, time.monotonic()
@@ -39,7 +39,7 @@ class Claims:
             path.unlink(missing_ok=True)
 
     def take(self, block: str, runs: int) -> bool:
-        """Claim a block of runs. Return False if another process has claimed the block.
+        """Claim a block of runs. Return False if another process has claimed it.
 
         Raises `StoppedError` if the claim cannot be written.
         """
@@ -65,7 +65,7 @@ class Claims:
             path.unlink(missing_ok=True)
 
     def renew(self) -> None:
-        """Renew all claims if the last renewal was more than half a minute ago."""
+        """Renew all claims if half a minute has passed since the last renewal."""
         if time.monotonic() - self._renewed > _BEAT:
             self._renewed = time.monotonic()
             for path in self._left:
@@ -80,13 +80,13 @@ class Claims:
 
 
 def live_claims(store: Store) -> list[dict[str, Any]]:
-    """Return the content of each claim that is not void."""
+    """Return the contents of all claims that are not void."""
     paths = store.claims.iterdir() if store.claims.is_dir() else ()
     return [claim for path in paths if (claim := _holder(path))]
 
 
 def _holder(path: Path) -> dict[str, Any] | None:
-    """Return the content of a claim, or None if the claim is void. The content is {} while it is being written."""
+    """Return the content of a claim, None if the claim is void, or {} while the claim is being written."""
     try:
         fresh = time.time() - path.stat().st_mtime < _SILENT
         claim: dict[str, Any] = json.loads(path.read_bytes())

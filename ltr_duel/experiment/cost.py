@@ -24,7 +24,7 @@ _FIRST = 2_000  # steps of the first trial
 
 
 def print_estimate(schedule: Schedule, shard: Shard | None, folder: Path | None, backend: Backend) -> Iterator[str]:
-    """Yield lines that tell how many runs a schedule has, how many are done, and about how long the others take."""
+    """Yield lines on how many runs a schedule has, how many are done, and how long the others take."""
     done = Index(Store(folder)).done if folder is not None else {}
     spec, runs, steps, seconds, ready = schedule.file.spec, 0, 0, 0.0, 0
     costs: dict[tuple[str, int], float] = {}  # seconds per step of each policy on each problem
@@ -54,7 +54,7 @@ def print_estimate(schedule: Schedule, shard: Shard | None, folder: Path | None,
 
 
 def _try(schedule: Schedule, group: Group) -> float:
-    """Return the seconds per step. The trial gets more steps, at most those of the run, until it is long enough."""
+    """Return the seconds per step. The trial is repeated with more steps until it is long enough."""
     problem, policy = schedule.problems[group.problem], POLICIES.configure(group.label)
     key, ranks = RunKey(**schedule.study.key(group), repetition=0), arm_ranks(problem.matrix)
     horizon = min(_FIRST, group.horizon)

@@ -1,4 +1,4 @@
-"""Convert the results of runs into rows of the store's files, and rows back into results."""
+"""Convert the results of runs into rows of the stored files, and rows into results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ltr_duel.simulation import RunKey, RunResult
 
 
 class Counts(NamedTuple):
-    """The result of a run in the form in which it is stored. It depends only on the run's key."""
+    """The result of a run as it is stored. It depends only on the run's key."""
 
     decisions: int
     checkpoints: int
@@ -23,7 +23,7 @@ class Counts(NamedTuple):
 
 
 def encode_run(run: RunResult) -> Counts:
-    """Convert the result of a run into the form in which it is stored."""
+    """Convert the result of a run for the store."""
     columns = [run.checkpoints, run.recommended, run.outcomes, run.pulls, run.best, run.worst]
     totals = np.column_stack([np.asarray(column, np.int64) for column in columns])
     steps = np.ascontiguousarray(np.diff(totals, axis=0, prepend=0).T).ravel()
@@ -33,16 +33,16 @@ def encode_run(run: RunResult) -> Counts:
 
 
 def same_counts(counts: Counts, row: pa.RecordBatch) -> bool:
-    """Whether the single row of the batch ``row`` contains these counts."""
+    """Return whether the single row in ``row`` contains these counts."""
     exposure = None if counts.exposure is None else counts.exposure.tolist()
     stored = [row[name][0].as_py() for name in COUNTED]
     return [counts.decisions, counts.checkpoints, counts.steps.tolist(), exposure] == stored
 
 
 def decode_runs(rows: pa.RecordBatch, key: dict[str, Any], label: str, *, last: bool = False) -> list[RunResult]:
-    """Convert stored rows of one group of runs into results; with ``last``, only the last checkpoint of each run.
+    """Convert stored rows of one group into results; with ``last``, only the last checkpoint of each run.
 
-    ``key`` has the fields that the keys of these runs share: all except the repetition.
+    ``key`` has the fields of `RunKey` without the repetition.
     """
     count, decisions, repetitions = rows["checkpoints"][0].as_py(), rows["decisions"], rows["repetition"]
     steps = _values(rows["steps"]).reshape(len(rows), -1, count)
@@ -65,5 +65,4 @@ def decode_runs(rows: pa.RecordBatch, key: dict[str, Any], label: str, *, last: 
 
 
 def _values(lists: pa.ListArray) -> NDArray[Any]:
-    """Return the values of all lists of a column in one array; a null list has no values."""
     return np.asarray(lists.flatten().to_numpy())

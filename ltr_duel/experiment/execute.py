@@ -1,4 +1,7 @@
-"""Execute the runs that the store lacks: claim a block of runs, give its runs to workers, and store the results."""
+"""Execute the runs whose results are missing.
+
+A process claims a block of runs, gives its runs to workers, and stores the results.
+"""
 
 from __future__ import annotations
 
@@ -21,15 +24,15 @@ from ltr_duel.experiment.store import StoppedError, Store
 from ltr_duel.experiment.worker import Outcome, execute
 from ltr_duel.preferences import load_preferences, save_preferences
 
-_TICK = 0.25  # longest time, in seconds, that claims wait for renewal while no task finishes
+_TICK = 0.25  # seconds to wait for a task before claims are renewed
 _POLL = 0.5  # seconds after which blocks that other processes had claimed are tried again
 # Results are written after half a second, or after a thousandth of the time since the start if this is longer.
 _FILE_SECONDS, _FILE_SHARE = 0.5, 0.001
-_TASK_SECONDS = 0.05  # work in one task; short, so that little is lost or waited for at the end
+_TASK_SECONDS = 0.05  # work in one task; little is lost if a short task is interrupted
 
 
 class Report(NamedTuple):
-    """What a call of `run_experiment` has done, in numbers of runs.
+    """How many runs a call of `run_experiment` has done.
 
     Examples
     --------
@@ -54,16 +57,16 @@ def run_experiment(
     shard: Shard | None = None,
     retry: bool = False,
 ) -> Report:
-    r"""Execute the runs of a schedule whose results are not in the store yet.
+    r"""Execute the runs of a schedule whose results are missing.
 
-    If several processes call this function with the same store, they divide the runs among them.
+    Several processes can call this function with one folder, and then divide the runs among them.
 
     Parameters
     ----------
     schedule : Schedule
         The runs, as returned by `make_schedule`.
     folder : str or Path
-        The store: the folder for the results, which is made if it does not exist.
+        The store, which is the folder for the results. It is made if it does not exist.
     backend : Backend, optional
         Where the runs are executed; by default, on a thread for each core.
     shard : Shard, optional
@@ -74,7 +77,7 @@ def run_experiment(
     Returns
     -------
     Report
-        The numbers of runs. After Ctrl-C, they describe what was done before.
+        The numbers of runs. If Ctrl-C ended the call, they count what was done before.
 
     Raises
     ------
@@ -109,8 +112,6 @@ def run_experiment(
 
 @dataclass(eq=False)
 class _Execution:
-    """One call of `run_experiment`. The numbers of runs become the fields of `Report`."""
-
     schedule: Schedule
     store: Store
     shard: Shard | None
@@ -176,7 +177,7 @@ class _Execution:
             self._keep(claims)
 
     def _parts(self, claims: Claims, others: list[Block]) -> Iterator[Block]:
-        """Claim blocks and yield the runs of each task. Blocks that others have claimed are added to ``others``."""
+        """Claim blocks, and yield the runs of each task. Add blocks of other processes to ``others``."""
         for block in self._blocks:
             if not claims.take(block.name, len(block.repetitions)):
                 others.append(block)
@@ -191,7 +192,7 @@ class _Execution:
                 left = left[size:]
 
     def _left(self, block: Block) -> list[int]:
-        """Return the repetitions of a block that are still to do, and count the finished and the failed ones."""
+        """Return the repetitions of a block that are still to do. Count the others as finished or failed."""
         done = self.index.done.get(block.group.digest, {})
         failed = {} if self.retry else self.index.failed.get(block.group.digest, {})
         missing = [repetition for repetition in block.repetitions if repetition not in done]
@@ -201,7 +202,6 @@ class _Execution:
         return left
 
     def _collect(self, part: Block, outcomes: list[Outcome], environment: dict[str, Any]) -> None:
-        """Keep outcomes until they are stored, and remember how long a run of their group takes."""
         text = json.dumps(environment, sort_keys=True)
         self._waiting += [(part, outcome, text) for outcome in outcomes]
         seconds = sum(outcome.seconds for outcome in outcomes) / len(outcomes)

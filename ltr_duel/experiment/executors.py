@@ -1,4 +1,4 @@
-"""Where runs are executed: on threads, in processes of this machine (loky), or on a cluster (dask)."""
+"""Execute runs on threads, in processes of this machine (loky), or on a cluster (dask)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Backend(NamedTuple):
 
 
 def check_backend(backend: Backend) -> None:
-    """Raise `InputError` if the name or a setting of the backend is invalid."""
+    """Raise `InputError` if a setting of the backend is invalid."""
     errors.require_one_of("backend", backend.name, BACKENDS)
     if backend.scheduler and backend.name != "dask":
         raise InputError(f"--scheduler is for --backend dask, not for '{backend.name}'")
@@ -45,7 +45,7 @@ def check_backend(backend: Backend) -> None:
 
 
 class Workers(NamedTuple):
-    """What executes the tasks, and how many tasks it executes at the same time."""
+    """What executes the tasks, and how many tasks it executes at once."""
 
     executor: Executor
     size: int
@@ -54,7 +54,7 @@ class Workers(NamedTuple):
 
 @contextmanager
 def open_workers(backend: Backend) -> Iterator[Workers]:
-    """Start the workers of a backend, and stop them at the end. Raises `StoppedError` if workers are lost."""
+    """Start the workers of a backend, and stop them at the end. Raise `StoppedError` if workers are lost."""
     jobs = parallel.checked_jobs(backend.jobs)
     opened = {"threads": _threads, "loky": _processes}.get(backend.name, partial(_dask, backend.scheduler))
     with opened(jobs) as workers:
@@ -98,7 +98,7 @@ def _processes(jobs: int) -> Iterator[Workers]:
 
 
 def _start_process(parent: int) -> None:
-    """Leave Ctrl-C to the parent process, and end this process soon after the parent has ended."""
+    """Ignore Ctrl-C, which the parent process handles, and end this process soon after the parent."""
 
     def watch() -> None:
         while os.getppid() == parent:

@@ -1,7 +1,7 @@
-"""A problem of an experiment: what answers comparisons, and the matrix by which regret is measured.
+"""A problem of an experiment: what decides comparisons, and the matrix that measures regret.
 
-A problem is kept in a folder of the cache: ``problem.json``, ``p.npy`` and, for simulated users, the arrays of their
-rankings. A task contains only the path of the folder, and each worker maps the arrays into its memory.
+A problem is written to a folder of the cache, with ``problem.json``, ``p.npy`` and, for simulated users, the arrays of
+their rankings. Workers get only the path of this folder.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MOST_OPEN = 4  # number of problems that a process keeps open; a few suffice, b
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A problem with its data in memory, as it is built before an experiment starts."""
+    """A problem with its data in memory."""
 
     name: str  # unique in an experiment
     facts: dict[str, Any]  # what describes the problem in tables: corpus, clicks, method, rankers and so on
@@ -39,21 +39,21 @@ class Problem:
 
     @functools.cached_property
     def oracle(self) -> OracleSource:
-        """What answers comparisons: the coins of a matrix, utilities, or simulated users."""
+        """What decides comparisons: the coins of a matrix, utilities, or simulated users."""
         return _oracle(self.answers, self.matrix, self.rankings)
 
     @property
     def measured_by(self) -> str:
-        """The digest of the matrix; empty if the matrix itself answers comparisons."""
+        """The digest of the matrix that measures regret; empty if this matrix decides comparisons."""
         return "" if self.answers["kind"] in MATRIX_ANSWERS else self.matrix.digest
 
     @functools.cached_property
     def digest(self) -> str:
-        """A SHA-256 of everything that determines the answers and the regret."""
+        """A SHA-256 of everything that determines the outcomes and the regret."""
         return core_digest.digest_of([self.oracle.provenance, self.matrix.digest])
 
     def values(self, regrets: Collection[str]) -> dict[str, FloatVector]:
-        """Return the arms' utilities or NDCG@10, which some kinds of regret require in addition to the matrix."""
+        """Return the utilities or the NDCG@10 of the arms, from which the regrets of these names are computed."""
         values = {}
         if "means" in self.answers:
             values["utility"] = np.asarray(self.answers["means"], np.float64)
@@ -62,7 +62,7 @@ class Problem:
         return values
 
     def record(self, regrets: Collection[str]) -> dict[str, Any]:
-        """Return the description of the problem that a store keeps beside its matrix, as values for JSON."""
+        """Return a description of the problem for the store, with values that JSON can hold."""
         return {
             "name": self.name,
             "digest": self.digest,
@@ -76,7 +76,7 @@ class Problem:
 
     @functools.cached_property
     def folder(self) -> Path:
-        """The folder of the problem in the cache. The first use of this property writes it."""
+        """The folder of the problem in the cache, which is written on first use."""
         folder = cache_home() / "problems" / self.digest
         if folder.is_dir():
             return folder
@@ -99,7 +99,7 @@ class Problem:
 
 @functools.lru_cache(maxsize=_MOST_OPEN)
 def open_problem(folder: str) -> tuple[OracleSource, IntVector]:
-    """Open a problem of the cache, and return its oracle and its `arm_ranks`.
+    """Read a problem from the cache; return what decides comparisons, and the `arm_ranks`.
 
     Raises `InputError` if the folder is not accessible on this machine or cannot be read.
     """
@@ -128,6 +128,6 @@ def _oracle(answers: dict[str, Any], matrix: PreferenceMatrix, rankings: Ranking
 
 
 def users_oracle(answers: dict[str, Any], rankings: Rankings) -> SimulatedUsers:
-    """Return an oracle whose answers come from simulated users. Raises `InputError` for inconsistent settings."""
+    """Return simulated users with some settings. Raise `InputError` if the settings are inconsistent."""
     options = {name: answers[name] for name in ("pairs", "outcome", "slates", "top")}
     return SimulatedUsers(rankings, answers["clicks"], **options)

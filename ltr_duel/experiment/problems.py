@@ -50,7 +50,7 @@ TO_ESTIMATE = "to_estimate"  # key in the provenance of a placeholder for a matr
 
 
 class Choice(NamedTuple):
-    """One of the values that a key of the file lists, with what it adds to a problem."""
+    """One of the values that a key of the file lists, and what it adds to a problem."""
 
     words: list[str]  # parts of the problem's name
     facts: dict[str, Any]  # columns of the tables of results
@@ -68,7 +68,7 @@ class Reading(NamedTuple):
 def build_problems(file: SpecFile, *, jobs: int = -1, estimate: bool = True) -> list[Problem]:
     """Build all problems of an experiment, in the order of its file.
 
-    With ``estimate=False``, a placeholder replaces each matrix that would have to be estimated first.
+    With ``estimate=False``, a placeholder replaces each matrix that would have to be estimated.
 
     Raises `InputError` if a file cannot be read or values are inconsistent. The message begins with file and key.
     """
@@ -87,7 +87,7 @@ def build_problems(file: SpecFile, *, jobs: int = -1, estimate: bool = True) -> 
 
 @contextmanager
 def _as_keys() -> Iterator[None]:
-    """In error messages, replace options of commands by keys of the file: ``--first-id 0`` by ``first_id = 0``."""
+    """Write keys of the file for options of commands in error messages: ``first_id = 0`` for ``--first-id 0``."""
     try:
         yield
     except InputError as error:
@@ -176,17 +176,16 @@ def _name(*words: str) -> str:
 
 
 def _if_several(value: object, listed: Sequence[object]) -> str:
-    """Return the value as a part of the problem's name, or "" if the key has only this value."""
+    """Return the value for the problem's name, or "" if the key has only this value."""
     return str(value) if len(listed) > 1 else ""
 
 
 def _given_name(spec: ProblemSpec, own: str, listed: Sequence[str]) -> str:
-    """Return the name in the file. If it is missing or stands for several values, add the value's own name."""
+    """Return the name in the file. If it is missing or means several values, add the value's own name."""
     return spec.name if spec.name and len(listed) == 1 else _name(spec.name, own)
 
 
 def _subsets(subsets: Subsets | None, matrix: PreferenceMatrix) -> Iterator[Choice]:
-    """Yield the rankers of each subset, as positions in the matrix. Without subsets, yield all rankers once."""
     if subsets is None:
         yield Choice([], {}, list(range(len(matrix))))
         return
@@ -196,7 +195,7 @@ def _subsets(subsets: Subsets | None, matrix: PreferenceMatrix) -> Iterator[Choi
 
 
 def _draw(matrix: PreferenceMatrix, size: int, number: int, subsets: Subsets) -> list[int]:
-    """Draw the positions of a subset's rankers. The random stream depends only on size, number and seed."""
+    """Draw a subset of the rankers. The random stream depends only on size, number and seed."""
     if size > len(matrix):
         raise InputError(f"a subset of {size} rankers cannot be drawn from {len(matrix)}")
     rng = stream(subsets.seed, "subset", size, number)
@@ -239,10 +238,10 @@ def _rankings(spec: CorpusSpec, path: str, reading: Reading) -> Rankings:
 
 
 def _estimate(rankings: Rankings, spec: CorpusSpec, settings: dict[str, Any], reading: Reading) -> PreferenceMatrix:
-    """Estimate the preferences of all rankers, or read them from the cache if they were estimated before.
+    """Estimate the preferences of all rankers, or read them from the cache.
 
-    Without ``reading.estimate``, a placeholder replaces a missing matrix. The entry ``to_estimate`` of its provenance
-    has the name of the missing matrix and the number of comparisons that the estimate requires.
+    With ``reading.estimate=False``, a placeholder replaces a missing matrix. Its provenance has the entry
+    ``to_estimate`` with the name of the matrix and the number of comparisons.
     """
     settings = settings | {"variance_reduction": spec.variance_reduction}
     plain = spec.ties == "redraw_at_inference" or spec.variance_reduction == "none"

@@ -1,4 +1,4 @@
-"""Show how many runs are finished and how much time is left: as a bar on a terminal, elsewhere as plain lines."""
+"""Show how many runs are finished and how much time is left, as a bar on a terminal and otherwise as lines."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from ltr_duel.core import progress
 
 
 class Progress:
-    """Shows the progress of an experiment. ``finished`` is the number of runs that have succeeded or failed."""
+    """Shows the progress of an experiment."""
 
     def __init__(self, total: int, finished: int) -> None:
         self._total, self._before, self._finished, self._began = total, finished, finished, time.monotonic()
         self._line, self._bar = progress.PlainLine(), progress.progress_bar(total=total, initial=finished, unit="run")
 
     def show(self, finished: int) -> None:
-        """Update the bar. Without a bar, print a line if the last line is old enough."""
+        """Show that ``finished`` runs have succeeded or failed. Without a bar, print a line from time to time."""
         self._bar.update(finished - self._finished)
         self._finished = finished
         if self._bar.disable and self._line.due():
@@ -29,7 +29,7 @@ class Progress:
 
 
 def duration(seconds: float) -> str:
-    """Format a time in its two largest units, such as ``5 h 10 min``. Negative times count as 0."""
+    """Format a time in its two largest units, for example ``5 h 10 min``. Negative times count as 0."""
     units = (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
     whole = max(0, round(seconds))
     for (name, size), (smaller, part) in zip(units, [*units[1:], ("", 1)], strict=True):

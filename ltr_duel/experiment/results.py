@@ -1,4 +1,4 @@
-"""Read the results of experiments from their store, as one table for all problems, policies and horizons."""
+"""Read the results of experiments from their folder, as one table for all problems, policies and horizons."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SHORT = 8  # digits of a digest in a message
 
 
 class Condition(NamedTuple):
-    """A problem at a horizon. The runs of one condition can be compared with each other."""
+    """A problem at a horizon. Only runs of one condition can be compared with each other."""
 
     problem: str
     horizon: int
@@ -30,8 +30,6 @@ class Condition(NamedTuple):
 
 
 class _Finished(NamedTuple):
-    """The finished runs of a group, and a study that contains them."""
-
     study: Study
     group: Group
     problem: dict[str, Any]
@@ -39,25 +37,26 @@ class _Finished(NamedTuple):
 
 
 class StudyResults:
-    r"""The finished runs of a store, which are read when they are needed.
+    r"""The finished runs in the folder of one or more experiments. They are read when they are needed.
 
-    Iterating yields each `Condition` (a problem at a horizon) and its results, a `ltr_duel.simulation.Results`.
+    You can iterate over the conditions. Each step yields a `Condition` and its `ltr_duel.simulation.Results`.
 
     Parameters
     ----------
     folder : str or Path
-        The store.
+        The folder of results, which is called a store.
     studies : sequence of str, optional
         The studies to read, each named by the first digits of its digest; by default, all studies of the store.
 
     Attributes
     ----------
     conditions : list of Condition
-    problems, policies, regrets, specs, notes : list of str
-        The problems, the policies that have finished runs, and the regrets that the experiments name. The texts of the
-        experiments' files are in ``specs``, and the notes below every table and figure in ``notes``.
+    problems, policies, regrets : list of str
+        The problems, the policies that have finished runs, and the regrets that the experiments name.
+    specs, notes : list of str
+        The texts of the experiments' files, and the notes to print below every table and figure.
     repetitions : list of int
-        How many finished runs the policies have in a condition. Each number occurs once, in ascending order.
+        How many finished runs a policy has in a condition. If the numbers differ, all are listed in ascending order.
 
     Raises
     ------
@@ -110,7 +109,7 @@ class StudyResults:
                 yield condition, self.results(condition.problem, condition.horizon)
 
     def matrix(self, problem: str) -> PreferenceMatrix:
-        """Return the matrix by which regret is measured. Raises `InputError` if its file is missing or damaged."""
+        """Return the matrix that measures regret. Raise `InputError` if its file is missing or damaged."""
         record = self._record(problem)
         path = self._store.problems / f"{record['digest']}.parquet"
         with suppress(InputError):
@@ -119,7 +118,7 @@ class StudyResults:
         raise InputError(f"{path}: missing or damaged; 'ltr-duel run' with the experiment's file writes it again")
 
     def results(self, problem: str, horizon: int | None = None) -> Results:
-        """Return the results on one problem at one horizon; by default, at the longest horizon of the problem."""
+        """Return the results on one problem at one horizon, by default the longest."""
         self._record(problem)
         horizons = [horizon for name, horizon, _ in self.conditions if name == problem]
         chosen = horizon or max(horizons)
@@ -128,7 +127,6 @@ class StudyResults:
         return self._results(problem, chosen)
 
     def _results(self, problem: str, horizon: int, *, last: bool = False) -> Results:
-        """Return the results of a condition; with ``last``, only the last checkpoint of each run."""
         groups = {finished.group.digest: finished for finished in self._finished(problem, horizon)}
         runs: dict[str, list[RunResult]] = {digest: [] for digest in groups}
         wanted = {
@@ -143,20 +141,20 @@ class StudyResults:
         return Results(ordered, self.matrix(problem), values)
 
     def to_frame(self, regrets: Sequence[str] = ()) -> pd.DataFrame:
-        """Return all results as a table with one row for each run and checkpoint.
+        """Return all results as a table with a row for each run and checkpoint.
 
-        The first columns name the problem with its description, the policy, the horizon, the repetition and the step
-        ``t``. The cumulative regret until this step is in ``regret_average`` and so on; by default, the table has the
-        regrets that the experiments' files name. ``recommended`` is the ranker that the policy would choose at ``t``.
-        ``correct`` is 1 if this ranker is the Condorcet winner, 0 if not, and NaN if there is no such winner.
+        The first columns are the problem with its description, the policy, the horizon, the repetition and the step
+        ``t``. The regret up to this step is in ``regret_average`` and so on. By default, the regrets that the
+        experiments' files name are computed. ``recommended`` is the ranker that the policy would name as the best.
+        ``correct`` is 1 if this ranker is the Condorcet winner, 0 if it is not, and NaN if there is no winner.
         """
         return self._joined(lambda results: self._table(results, regrets), facts=True)
 
     def final(self, regrets: Sequence[str] = ()) -> pd.DataFrame:
         """Return the last row of each run in `to_frame`, with a further column ``identified_at``.
 
-        ``identified_at`` is the first checkpoint from which the policy recommends the winner until the end. It is
-        infinite if the policy does not recommend the winner at the end, and NaN if there is no winner.
+        The column holds the first checkpoint after which the run recommends only the winner. It is infinite if the run
+        ends with another recommendation, and NaN if there is no winner.
         """
 
         def last_rows(results: Results) -> pd.DataFrame:
@@ -168,10 +166,10 @@ class StudyResults:
         return with_correct(results.to_frame(regrets or self.regrets), results.matrix.condorcet_winner)
 
     def summary(self, column: str = "") -> pd.DataFrame:
-        """Return the tables of `ltr_duel.simulation.Results.summary` of all conditions, joined into one table.
+        """Return the tables of `ltr_duel.simulation.Results.summary` for all conditions, as one table.
 
-        By default, a row summarises average regret, or Copeland regret if its problem has no Condorcet winner. If a
-        problem has none, a last column ``regret`` names the regret of each row.
+        By default, average regret is summarised, or Copeland regret if a problem has no Condorcet winner. In the second
+        case, a last column ``regret`` names the regret of each row.
         """
         if column:
             return self._joined(lambda results: results.summary(column), last=True)
@@ -187,7 +185,7 @@ class StudyResults:
     def _joined(
         self, table: Callable[[Results], pd.DataFrame], *, facts: bool = False, last: bool = False
     ) -> pd.DataFrame:
-        """Join the tables of all conditions into one; with ``facts``, add the columns that describe the problem."""
+        """Join the tables of all conditions. With ``facts``, add the columns that describe the problem."""
         parts = []
         for problem, horizon, values in self.conditions:
             if not self._finished(problem, horizon):
@@ -210,7 +208,7 @@ class StudyResults:
         return [done for done in self._groups if (done.problem["name"], done.group.horizon) == wanted]
 
     def _refuse_conflicts(self) -> None:
-        """Raise an error if two studies give one name to different problems, or different results for the same row."""
+        """Raise an error if two studies give one name to different problems, or different results for one row."""
         problems: dict[str, _Finished] = {}
         rows: dict[tuple[str, str, int], _Finished] = {}
         for new in self._groups:
@@ -228,7 +226,7 @@ class StudyResults:
 
 
 def _chosen(store: Store, wanted: Sequence[str]) -> list[Study]:
-    """Return the studies whose digests begin with one of the texts; without texts, all studies."""
+    """Return the studies whose digests begin with one of the texts, or all studies without a text."""
     studies = store.read_studies()
     if chosen := [study for study in studies if not wanted or study.digest.startswith(tuple(wanted))]:
         return chosen

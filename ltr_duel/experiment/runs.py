@@ -1,8 +1,8 @@
 """The files that contain the results of runs, and an index of all runs in a store.
 
-A process writes a new file whenever it has executed some runs. The name of the file is the SHA-256 of its content. If
-the name is wrong, the file is damaged, and its runs are executed again. Names are checked before Arrow opens a file,
-because some damaged files would crash the interpreter.
+A process writes a new file whenever it has executed some runs. The name of a file is the SHA-256 of its content. A file
+with a wrong name is damaged, and its runs are executed again. Names are checked first, because Arrow can crash Python
+when it opens a damaged file.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ COUNTED = ("decisions", "checkpoints", "steps", "exposure")  # columns that depe
 
 
 class Row(NamedTuple):
-    """Where the result of a run is stored: a file, and the number of the row in this file."""
+    """Where the result of a run is stored: a file, and the number of a row in it."""
 
     file: str
     number: int
 
 
 def write_runs(store: Store, rows: Sequence[tuple[Any, ...]]) -> str:
-    """Write a file of runs, whose rows have the columns of `SCHEMA`, and return the name of the file.
+    """Write a file of runs, whose rows have the columns of `SCHEMA`; return the name of the file.
 
     Raises `StoppedError` if the file cannot be written.
     """
@@ -75,7 +75,7 @@ def write_runs(store: Store, rows: Sequence[tuple[Any, ...]]) -> str:
 
 
 class Index:
-    """Where the results of a store are: ``done[group][repetition]`` and ``failed[group][repetition]`` give the `Row`.
+    """Finds the result of each run: ``done[group][repetition]`` or ``failed[group][repetition]`` is its `Row`.
 
     Raises `InputError` if a file cannot be read or was made by another version, or if two files disagree about a run.
     """
@@ -109,7 +109,7 @@ class Index:
         self._require_equal(twice)
 
     def _add(self, name: str, data: pa.Buffer) -> Iterator[tuple[Row, Row]]:
-        """Add the runs of a file. If another file has a finished run already, yield the rows in both files."""
+        """Add the runs of a file. If a finished run was found before, yield both of its rows."""
         columns = map(pa.Array.to_pylist, self._decode(name, data, ("group", "repetition", "seconds", "error")))
         for number, (group, repetition, seconds, error) in enumerate(zip(*columns, strict=True)):
             row, runs = Row(name, number), self.done if error is None else self.failed

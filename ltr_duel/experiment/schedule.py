@@ -1,4 +1,4 @@
-"""The schedule of an experiment: all its runs, in a fixed order."""
+"""List all runs of an experiment, in a fixed order."""
 
 from __future__ import annotations
 
@@ -24,17 +24,14 @@ _BLOCK_RUNS, _BLOCK_STEPS = 64, 10**6  # largest block of runs that a process cl
 
 
 class Shard(NamedTuple):
-    """A part of a schedule for one machine: every ``parts``-th run, beginning with run ``number`` (from 1)."""
+    """Every ``parts``-th run of a schedule, beginning with run ``number`` (from 1), for one of several machines."""
 
     number: int = 1
     parts: int = 1
 
 
 class Block(NamedTuple):
-    """Some repetitions of a group that a process claims together.
-
-    ``name`` is the name of the claim. It is the same in all processes that execute the same schedule and shard.
-    """
+    """Some repetitions that a process claims together. All processes give this block the same name."""
 
     name: str
     group: Group
@@ -50,7 +47,7 @@ class Schedule:
 
     @functools.cached_property
     def study(self) -> Study:
-        """The description of the experiment that the store keeps, with the groups of runs in order."""
+        """The description of the experiment that is stored with the results."""
         spec, policies = self.file.spec, [POLICIES.configure(label) for label in self.file.spec.labels]
         key = {name: getattr(spec, name) for name in ("seed", "checkpoints_per_decade", "batch", "delay")}
         record = {
@@ -76,7 +73,7 @@ class Schedule:
         return len(self.study.groups) * self.file.spec.repetitions
 
     def shard(self, shard: Shard | None) -> Iterator[tuple[Group, range]]:
-        """Yield each group with the repetitions that belong to a shard. Without a shard, yield all repetitions."""
+        """Yield each group with the repetitions that belong to a shard; without a shard, with all repetitions."""
         (number, parts), repetitions = shard or Shard(), self.file.spec.repetitions
         for position, group in enumerate(self.study.groups):
             yield group, range((number - 1 - position * repetitions) % parts, repetitions, parts)
@@ -90,12 +87,11 @@ class Schedule:
                 yield Block(f"{group.digest}-{part[0]}", group, part)
 
     def task(self, group: Group, repetitions: Sequence[int]) -> Task:
-        """Return a task that executes these runs, and write their problem into the cache."""
+        """Return a task that executes these runs. Write their problem into the cache."""
         folder = str(self.problems[group.problem].folder)
         return Task(group.label, folder, self.study.key(group), tuple(repetitions), self.file.plugins)
 
     def _policy_key(self, policy: components.Configured[Policy]) -> dict[str, Any]:
-        """Return the part of a run's key that depends on the policy."""
         name, late = policy.component.name, (self.file.spec.batch, self.file.spec.delay) != (1, 0)
         plugin = next((plugin.sha256 for plugin in self.file.plugins if ("policy", name) in plugin.components), "")
         source = source_of(policy.component, plugin, late=late)
@@ -112,18 +108,18 @@ def make_schedule(
     spec : str, Path or SpecFile
         The TOML file, or the result of `read_spec`.
     plugins : sequence of path
-        Python files with plug-ins. They are loaded in addition to those that the file names.
+        Python files with plug-ins. They are loaded in addition to the plug-ins that the file names.
     jobs : int
         The number of threads that estimate matrices; -1, the default, means one for each core.
     estimate : bool
-        Whether to estimate matrices that are missing, which is the default. If False, placeholders replace them; such
-        a schedule can be displayed, but not executed.
+        Whether to estimate matrices that are missing; by default True. If False, placeholders replace these matrices,
+        and the schedule cannot be executed.
 
     Returns
     -------
     Schedule
-        The runs; ``len`` gives their number. Each of the ``problems`` has a ``name`` and a ``matrix``, by which regret
-        is measured.
+        The runs; ``len`` gives their number. Each of the ``problems`` has a ``name`` and a ``matrix``, which measures
+        regret.
 
     Raises
     ------

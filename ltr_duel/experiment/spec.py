@@ -1,6 +1,6 @@
-"""The TOML file of an experiment. This module reads the file and its plug-ins, but no data.
+"""Read the TOML file that describes an experiment. The data that it names are not read yet.
 
-If a key lists several values, all combinations are run: each problem with each policy, horizon and repetition.
+A key can list several values. All combinations are then run: each problem with each policy, horizon and repetition.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _model = schema.one_of("model of utilities", ("normal", "linear", "logistic", "n
 
 @dataclass(frozen=True)
 class Subsets:
-    """Random subsets of the rankers. Each subset is a problem of its own."""
+    """Random subsets of the rankers, each of which is a problem."""
 
     size: tuple[int, ...] = schema.axis(schema.whole(1, 100_000), "size = [5, 10]")
     count: int = schema.value(schema.whole(1, 100_000), default=1)
@@ -57,7 +57,7 @@ class Subsets:
 
 @dataclass(frozen=True)
 class Synthetic:
-    """The settings of a synthetic corpus, which the program makes itself."""
+    """The settings of a synthetic corpus."""
 
     queries: int = schema.value(schema.whole(1, 10**6), default=200)
     documents: int = schema.value(schema.whole(2, 10**4), default=60)
@@ -68,7 +68,7 @@ class Synthetic:
 
 @dataclass(frozen=True)
 class ProblemSpec:
-    """The keys that all kinds of problems have."""
+    """The keys that all problems have."""
 
     name: str = schema.value(schema.text, default="")  # for a corpus, it replaces the name of the corpus
     source: str = schema.value(schema.text, default="")  # origin of the data, for the column ``source``
@@ -76,7 +76,7 @@ class ProblemSpec:
 
     @property
     def origin(self) -> dict[str, str]:
-        """The columns of the table that tell where the problem is from."""
+        """The columns of the results that say where the problem is from."""
         return {key: text for key, text in (("source", self.source), ("note", self.note)) if text}
 
 
@@ -96,11 +96,11 @@ class ReadingSpec(ProblemSpec):
 
     @property
     def reading(self) -> dict[str, Any]:
-        """The keys that the file sets, with their values."""
+        """The keys that have a value in the file."""
         return {key: value for key in READING if (value := getattr(self, key)) is not None}
 
     def check_reading(self, *, file_given: bool) -> None:
-        """Raise an error if a value is invalid, or if a key has a value although no file is read."""
+        """Raise an error if a value is invalid, or if there is a value but no file to read."""
         if self.reading and not file_given:
             raise InputError(f"'{next(iter(self.reading))}' requires 'path'")
         ReadOptions(**{key: value for key, value in self.reading.items() if key not in ("split", "fold")})
@@ -112,7 +112,7 @@ READING = [field.name for field in fields(ReadingSpec) if field not in fields(Pr
 
 @dataclass(frozen=True)
 class CorpusSpec(ReadingSpec):
-    """Rankers of a corpus, which simulated users compare by their clicks."""
+    """The rankers of a corpus. Simulated users compare them by their clicks."""
 
     path: tuple[str, ...] = schema.axis(schema.text, default=())
     synthetic: Synthetic | None = schema.table(Synthetic, default=None)
@@ -142,7 +142,7 @@ class CorpusSpec(ReadingSpec):
 
 @dataclass(frozen=True)
 class MatrixSpec(ProblemSpec):
-    """Preference matrices from files, from numbers in the spec, or from synthetic families."""
+    """Preference matrices from files, from numbers in the TOML file, or from synthetic families."""
 
     file: tuple[str, ...] = schema.axis(schema.text, default=())
     p: tuple[tuple[float, ...], ...] | None = schema.value(_square, default=None)
@@ -171,7 +171,7 @@ class MatrixSpec(ProblemSpec):
 
 @dataclass(frozen=True)
 class UtilitySpec(ReadingSpec):
-    """Arms with random utilities: the greater the mean utility of an arm, the more often it wins."""
+    """Arms with random utilities. An arm with a higher mean utility wins more often."""
 
     set: tuple[str, ...] = schema.axis(schema.one_of("set of utilities", UTILITY_SETS), default=())
     means: tuple[float, ...] = schema.axis(schema.number(-1e9, 1e9), default=())
@@ -194,7 +194,7 @@ class UtilitySpec(ReadingSpec):
 
 
 def _policy(entry: Any) -> tuple[str, ...]:
-    """Return the policies that an entry means: ``"rucb:alpha=1"`` or ``{name = "rucb", alpha = [0.51, 1]}`` for two."""
+    """Return the policies that an entry means. ``{name = "rucb", alpha = [0.51, 1]}`` means two policies."""
     if isinstance(entry, str):
         labels: tuple[str, ...] = (schema.text(entry),)
     elif isinstance(entry, dict) and "name" in entry:
@@ -243,13 +243,13 @@ class Spec:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The policies with their parameters, such as ``rucb:alpha=0.51``."""
+        """The policies with their parameters, for example ``rucb:alpha=0.51``."""
         return tuple(label for group in self.policies for label in group)
 
 
 @dataclass(frozen=True)
 class SpecFile:
-    """The file of an experiment, what it says, and its plug-ins. Its paths are relative to the folder of the file."""
+    """The file of an experiment, its content, and its plug-ins. Paths in it are relative to its folder."""
 
     path: Path
     content: str
@@ -267,7 +267,7 @@ def read_spec(path: str | Path, content: str | None = None, *, plugins: Sequence
     content : str, optional
         The text of the file. If it is given, the file need not exist.
     plugins : sequence of path
-        Python files with plug-ins. They are loaded in addition to those that the file names.
+        Python files with plug-ins. They are loaded in addition to the plug-ins that the file names.
 
     Returns
     -------

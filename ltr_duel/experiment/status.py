@@ -1,4 +1,4 @@
-"""How far the experiments of a store are. This module imports no compiled code, so ``ltr-duel status`` is quick."""
+"""Report how far the experiments of a store are. No compiled code is imported, so ``ltr-duel status`` is quick."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ltr_duel.experiment.store import Store
 
 
 class Status(NamedTuple):
-    """How far the experiments of a store are, in numbers of runs."""
+    """How many runs of the experiments are done, running, failed and left."""
 
     names: list[str]  # names of the experiments
     planned: int  # all runs of the experiments
@@ -30,7 +30,7 @@ class Status(NamedTuple):
 
 
 def read_status(folder: str | Path) -> Status:
-    """Return how far the experiments of a store are. Raises `InputError` if the folder contains no results."""
+    """Return how far the experiments of a store are. Raise `InputError` if the folder contains no results."""
     store = Store(folder)
     store.require()
     studies, index, claims = store.read_studies(), Index(store), live_claims(store)

@@ -1,12 +1,12 @@
 """The store: the folder that keeps the results of experiments. It contains a run completely or not at all.
 
 DIR/studies/<digest>.json        an experiment that was started here: its file, problems, policies and groups of runs
-DIR/problems/<digest>.parquet    the matrix by which regret is measured
+DIR/problems/<digest>.parquet    a matrix that measures regret
 DIR/runs/<sha256>.arrow          results of runs (`runs`); the name is the digest of the content
-DIR/claims/<block>               the claim on a block of runs that a process executes (`claims`), and unfinished files
+DIR/claims/<block>               a block of runs that a process has claimed (`claims`), and unfinished files
 
-Files are only added, and their names follow from their content. The stores of several machines can therefore be copied
-into one folder. This module does not import the simulation, so that `ltr-duel status` is quick.
+The names of files follow from their contents. You can therefore copy the stores of several machines into one folder.
+This module does not import the simulation, so that `ltr-duel status` is quick.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class Group(NamedTuple):
 class Study(NamedTuple):
     """What a store contains about an experiment besides its runs and matrices.
 
-    ``digest`` identifies the experiment by its runs. ``record`` has values for JSON: name, spec (the text of the file),
-    spec_path, plugins, regrets, late (a note on late outcomes), repetitions, problems (each a `Problem.record`),
-    policies (for each label, its part of a run's key), and key (the part that all runs share).
+    ``digest`` identifies the experiment by its runs. ``record`` has values for JSON with the keys name, spec (the text
+    of the file), spec_path, plugins, regrets, late (a note on late outcomes), repetitions, problems, policies and key.
+    The method `key` joins the last three to the key of a run.
     """
 
     digest: str
@@ -46,13 +46,13 @@ class Study(NamedTuple):
     groups: list[Group]
 
     def key(self, group: Group) -> dict[str, Any]:
-        """Return what the keys of all runs of a group share: every field except the repetition."""
+        """Return the fields of `RunKey` for the runs of a group, without the repetition."""
         own = {name: self.record["problems"][group.problem][name] for name in ("oracle", "measured_by")}
         return own | {"horizon": group.horizon} | self.record["policies"][group.label] | self.record["key"]
 
 
 class Store:
-    """The folder of a store, which `prepare` makes if it does not exist."""
+    """The folder of a store."""
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = arguments.as_path("a store of results", folder)
@@ -64,7 +64,7 @@ class Store:
         return self.studies.is_dir()
 
     def prepare(self) -> None:
-        """Make the store. Raises `InputError` if this is impossible, or if the folder contains other files."""
+        """Make the store if it is missing. Raise `InputError` if this fails, or if the folder contains other files."""
         folders = (self.studies, self.problems, self.runs, self.claims)
         others = set(self.folder.iterdir()) - {*folders} if self.folder.is_dir() else set()
         if others and not self.exists():  # another process may have made some of the folders
@@ -83,12 +83,12 @@ class Store:
             raise InputError(f"{self.folder}: contains no results of 'ltr-duel run'{hint}")
 
     def keep_study(self, study: Study) -> None:
-        """Write a study. It replaces an earlier study with the same runs. Raises `InputError` if this is impossible."""
+        """Write a study, which replaces an earlier study with the same runs."""
         content = {"format": _FORMAT, "groups": study.groups} | study.record
         files.write_text(self.studies / f"{study.digest}.json", json.dumps(content, sort_keys=True))
 
     def read_studies(self) -> list[Study]:
-        """Read all studies, sorted by digest. Raises `InputError` if a file is damaged or made by another version."""
+        """Read all studies, sorted by digest. Raise `InputError` if a file is damaged or made by another version."""
         return [_read_study(path) for path in sorted(self.studies.glob("[!.]*.json"))]
 
 

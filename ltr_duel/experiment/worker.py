@@ -1,4 +1,4 @@
-"""Execute the runs of a task, in any process. The results depend only on the task."""
+"""Execute the runs of a task in any process. The results depend only on the task."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LIBRARIES = ("ltr-duel", "numpy", "numba", "llvmlite", "scipy", "pandas", "pyar
 
 
 class Task(NamedTuple):
-    """Some runs of a group, described by plain values, so that another process can receive them."""
+    """Some runs of a group, described by plain values that can be sent to another process."""
 
     label: str
     problem: str  # folder of the problem in the cache
@@ -29,7 +29,7 @@ class Task(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a run gave: counts, or an error."""
+    """The result of a run: counts, or an error."""
 
     repetition: int
     counts: Counts | None  # None if the run failed
@@ -39,7 +39,7 @@ class Outcome(NamedTuple):
 
 
 def execute(task: Task) -> tuple[list[Outcome], dict[str, Any]]:
-    """Execute the runs of a task; return their outcomes and the `environment`. Raises an error if no run can start."""
+    """Execute the runs of a task; return their outcomes and the `environment`. Raise an error if no run can start."""
     for plugin in task.plugins:
         plugins.reload_plugin(plugins.Plugin(*plugin))
     return [_execute(task, repetition) for repetition in task.repetitions], environment()
@@ -67,7 +67,7 @@ def _times(horizon: int, per_decade: int) -> IntVector:
 
 @functools.cache
 def environment() -> dict[str, Any]:
-    """Describe what makes the results: versions of libraries, sources of this package, and the machine."""
+    """Describe what makes the results: versions of libraries, the sources of this package, and the machine."""
     return {
         "versions": host.versions_of(_LIBRARIES),
         "python": platform.python_version(),

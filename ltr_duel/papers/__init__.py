@@ -1,6 +1,6 @@
-"""Reproduce the figures of four papers, and compare what a paper prints with what we measure.
+"""Reproduce the figures of four papers, and compare the papers' statements with our measurements.
 
-The files in the folder `experiments` declare the figures with `figure`, `study`, `measured`, `row` and sources of data.
+The files in the folder `experiments` declare the figures.
 """
 
 import lazy_loader

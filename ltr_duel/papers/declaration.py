@@ -1,8 +1,8 @@
-"""Functions that declare a figure of a paper: its texts, its experiments or measurements, and their data.
+"""Declare a figure of a paper: its texts, its experiments or measurements, and their data.
 
-The figures of a paper are in a Python file that calls these functions. They read no data and run nothing. A figure can
-be made at two scales: ``paper``, as printed, and ``quick``. The parameter ``quick`` has the settings of the quick scale
-that differ.
+The files in the folder `experiments` call these functions. A declaration reads no data and runs nothing. A figure can
+be made at two scales. The scale ``paper`` is as printed, and ``quick`` is shorter. The argument ``quick`` has the
+settings that differ at the quick scale.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _Settings:
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Where the data of a problem may be, and how they are read."""
+    """A place where the data of a problem may be."""
 
     kind: str
     paths: Sequence[str]  # files or folders below the user's folder of data; one of them must exist
@@ -52,17 +52,17 @@ class Source:
 
 
 def real(*paths: str, note: str = "", **settings: Any) -> Source:
-    """Declare the paths where the paper's own corpus may be."""
+    """Declare where the paper's own corpus may be."""
     return Source(kind="real data", paths=paths, key="path", note=note, settings=settings)
 
 
 def excerpt(*paths: str, note: str, **settings: Any) -> Source:
-    """Declare the paths where a part of the paper's corpus may be. The note names the part."""
+    """Declare where a part of the paper's corpus may be. The note names the part."""
     return Source(kind="excerpt", paths=paths, key="path", note=note, settings=settings)
 
 
 def another(*paths: str, note: str, **settings: Any) -> Source:
-    """Declare the paths of a corpus that replaces the paper's corpus. The note names both corpora."""
+    """Declare where a corpus may be that replaces the paper's corpus. The note names both."""
     return Source(kind="another corpus", paths=paths, key="path", note=note, settings=settings)
 
 
@@ -74,35 +74,35 @@ def published(file: str, *, comparisons: int | None = None, note: str = "") -> S
 
 @dataclass(frozen=True)
 class Problem(_Settings):
-    """Problems of an experiment: one entry of ``matrices``, ``corpora`` or ``utilities`` in its file."""
+    """One entry of ``matrices``, ``corpora`` or ``utilities`` in the file of an experiment."""
 
     kind: str
     sources: Sequence[Source]  # the best source first; empty if the paper defines the problem
     optional: bool = False  # whether the problem is left out if none of its sources exists
 
     def using(self, *, quick: Keys = _NONE, **settings: Any) -> Problem:
-        """Return the same problem with other settings."""
+        """Return the problem with other settings."""
         return dataclasses.replace(self, settings={**self.settings, **settings}, quick={**self.quick, **quick})
 
 
 def corpus(name: str, *sources: Source, optional: bool = False, quick: Keys = _NONE, **settings: Any) -> Problem:
-    """Declare a problem: the rankers of a corpus."""
+    """Declare a problem whose arms are the rankers of a corpus."""
     return Problem("corpora", sources, optional, settings={"name": name, **settings}, quick=quick)
 
 
 def matrix(*sources: Source, optional: bool = False, quick: Keys = _NONE, **settings: Any) -> Problem:
-    """Declare problems: preference matrices that are published, written in the file, or members of a family."""
+    """Declare problems whose arms are compared by preference matrices."""
     return Problem("matrices", sources, optional, settings=settings, quick=quick)
 
 
 def utilities(*sources: Source, quick: Keys = _NONE, **settings: Any) -> Problem:
-    """Declare a problem: arms with random utilities."""
+    """Declare a problem whose arms have random utilities."""
     return Problem("utilities", sources, settings=settings, quick=quick)
 
 
 @dataclass(frozen=True)
 class Study(_Settings):
-    """An experiment: policies that are run on problems. ``docs/experiments.md`` describes the settings."""
+    """An experiment, which runs policies on problems. ``docs/experiments.md`` describes the settings."""
 
     policies: Sequence[str]
     problems: Sequence[Problem]
@@ -118,7 +118,7 @@ def study(
 
 @dataclass(frozen=True)
 class Measured(_Settings):
-    """A measurement without runs of policies: a function of `ltr_duel.papers.measures` and its data."""
+    """A measurement without policies: a function of `ltr_duel.papers.measures`, and its data."""
 
     measure: Callable[..., pd.DataFrame]
     sources: Sequence[Source]
@@ -128,7 +128,7 @@ class Measured(_Settings):
 def measured(
     measure: Callable[..., pd.DataFrame], *sources: Source, optional: bool = False, quick: Keys = _NONE, **settings: Any
 ) -> Measured:
-    """Declare a measurement. The settings are passed to the function ``measure`` as keyword arguments."""
+    """Declare a measurement. The settings become keyword arguments of the function ``measure``."""
     inspect.signature(measure).bind(
         entry={}, jobs=1, **settings, **{key: quick[key] for key in quick.keys() - settings}
     )
@@ -151,7 +151,7 @@ class Figure:
 
     @property
     def shortened(self) -> bool:
-        """Whether the quick scale differs from the printed scale."""
+        """Whether the quick scale differs from the paper's scale."""
         problems = [problem for part in self.studies for problem in part.problems]
         parts: list[_Settings] = [*self.studies, *self.measures, *problems]
         return any(part.quick for part in parts) or not all(part.in_quick for part in self.studies)
@@ -165,7 +165,7 @@ class Figure:
 
     @property
     def line(self) -> tuple[str, str, str, str]:
-        """The name, the duration at the quick and at the paper's scale, and the title with paper, number and data."""
+        """A row of the list of figures: name, duration at the quick scale, duration at the paper's scale, and title."""
         quick, paper = map(duration, self.seconds) if self.seconds else ("-", "-")
         data = f"; data: {', '.join(self.data)}" if self.data else ""
         title = f"{PAPERS[self.facts['paper']]}, {self.facts['number']}: {self.facts['title']}{data}"
@@ -182,10 +182,11 @@ def figure(
     notes: Sequence[str] = (),
     **options: Any,
 ) -> Callable[[Callable[[], Parts]], Figure]:
-    """Turn a function into a figure. The function returns the studies or measurements, and its name is the figure's.
+    """Turn a function that returns studies or measurements into a figure, which gets the name of the function.
 
-    The docstring of the function begins with the title. The paragraph ``The paper: ...`` is what the paper says about
-    the figure, and ``Setting: ...`` is the setting that it prints. Each ``Note: ...`` is a difference from the paper.
+    The docstring of the function begins with the title of the figure. The paragraph ``The paper: ...`` is what the
+    paper says about the figure. The paragraph ``Setting: ...`` is the setting that the paper prints. Each further
+    paragraph ``Note: ...`` is a difference from the paper.
 
     Parameters
     ----------
@@ -194,13 +195,14 @@ def figure(
     number : str
         The number in the paper, for example "Figure 2 (top)".
     drawing : str
-        A name in `ltr_duel.papers.DRAWINGS`; ``options`` are passed to it. By default, the page shows a table instead.
+        A name in `ltr_duel.papers.DRAWINGS`. The ``options`` are passed to this drawing. By default, the page shows a
+        table instead.
     rows : sequence of Row
         The statements of the paper that this figure tests; see `row`.
     seconds : (float, float), optional
-        About how long the figure takes on two cores, at the quick scale and at the scale of the paper.
+        About how long the figure takes on two cores, at the quick scale and at the paper's scale.
     notes : sequence of str
-        Notes that several figures share. They are shown before the notes in the docstring.
+        Notes that several figures have in common. They come before the notes in the docstring.
 
     Raises
     ------
@@ -226,7 +228,6 @@ def figure(
 
 
 def _texts(function: Callable[[], Parts]) -> list[str]:
-    """Return the title, what the paper says, the setting and the notes, from the function's docstring."""
     paragraphs = [" ".join(text.split()) for text in inspect.cleandoc(function.__doc__ or "").split("\n\n")]
     heads = ["", "The paper: ", "Setting: ", *["Note: "] * (len(paragraphs) - 3)]
     if len(paragraphs) < 3 or not all(map(str.startswith, paragraphs, heads)):

@@ -1,12 +1,10 @@
-"""From the table of a figure, compute the numbers that test a paper's statements, each with a 95 % interval.
+"""Compute the numbers that test a paper's statements, each with a 95 % interval, from the table of a figure.
 
-The intervals are bootstrap intervals with 2,000 resamples. A resample draws what a new experiment would draw again: the
-repetitions of each problem. If the problems are random, such as subsets of rankers, it draws whole problems. Intervals
-from few draws are made wider (`bootstrap_interval`). Runs of all policies with the same random numbers are drawn
-together.
+The intervals come from 2,000 bootstrap resamples. Each resample draws repetitions of each problem. If the problems
+themselves are random, it draws problems instead. Policies that used the same random numbers are drawn together.
 
-If a paper does not tell which random subset it used, ``subsets=True`` computes the number for each of our subsets. The
-interval is then the range of these numbers.
+Some papers do not say which random subset of rankers they used. With ``subsets=True``, a number is therefore computed
+for each of our subsets, and the interval is the range of these numbers.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ _RUN = [col.PROBLEM, col.REPETITION]
 
 
 class Missing(Exception):  # noqa: N818  # this is an answer, not a failure
-    """A number cannot be computed, because the table lacks something. The message tells what is missing."""
+    """A number cannot be computed. The message says what the table lacks."""
 
 
 class Estimate(NamedTuple):
@@ -42,7 +40,7 @@ class Estimate(NamedTuple):
 
 
 class Panels(TypedDict, total=False):
-    """Options of a number: the range in which a paper's statement is true, the rows of the table, and so on."""
+    """Options that all functions for numbers have."""
 
     low: float  # the statement is true if the number is at least this; by default, there is no limit
     high: float  # the statement is true if the number is at most this; by default, there is no limit
@@ -54,7 +52,7 @@ class Panels(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Check:
-    """A number in a row of a paper's table, with the range in which the paper's statement is true."""
+    """A number that tests a statement, and the range in which the statement is true."""
 
     words: str
     estimate: Callable[[pd.DataFrame], Estimate]
@@ -68,7 +66,7 @@ Statistic = Callable[[FloatMatrix, list[FloatVector]], Any]  # takes the means o
 
 
 def ratio(dividend: Selection, divisor: Selection, *, column: str = col.REGRET, **panels: Unpack[Panels]) -> Check:
-    """Divide the mean regret of one policy at the end by the mean regret of another."""
+    """Divide the mean regret of one policy at the end by the mean regret of another policy."""
 
     def sides(rows: pd.DataFrame) -> list[pd.DataFrame]:
         return [_ends(select(rows, side), column) for side in (dividend, divisor)]
@@ -77,7 +75,7 @@ def ratio(dividend: Selection, divisor: Selection, *, column: str = col.REGRET, 
 
 
 def spread(dividend: Selection, divisor: Selection, *, column: str = col.REGRET, **panels: Unpack[Panels]) -> Check:
-    """Divide the standard deviation over runs of one policy by the standard deviation of another."""
+    """Divide the standard deviation of one policy's regret over its runs by another policy's."""
 
     def sides(rows: pd.DataFrame) -> list[pd.DataFrame]:
         ends = [_ends(select(rows, side), column) for side in (dividend, divisor)]
@@ -94,7 +92,7 @@ def spread(dividend: Selection, divisor: Selection, *, column: str = col.REGRET,
 def rank(
     policy: str, among: Sequence[str], *, most: bool = False, column: str = col.REGRET, **panels: Unpack[Panels]
 ) -> Check:
-    """Return the rank of a policy in ``among``: rank 1 has the least regret or, with ``most``, the most regret."""
+    """Return the rank of a policy. Rank 1 has the least regret, or the most regret with ``most``."""
 
     def sides(rows: pd.DataFrame) -> list[pd.DataFrame]:
         return [_ends(select(rows, name), column) for name in (policy, *among)]
@@ -107,7 +105,7 @@ def rank(
 
 
 def slope(policy: str, *, along: str = col.RANKERS, column: str = col.REGRET, **panels: Unpack[Panels]) -> Check:
-    """Fit a power of the column ``along`` to regret by least squares. An exponent of 1 is linear, and 0 is flat."""
+    """Fit a power of the column ``along`` to regret. The exponent is 1 for linear regret, and 0 for constant regret."""
 
     def exponent(mean: FloatMatrix, axes: list[FloatVector]) -> FloatVector:
         x = np.log(np.concatenate(axes))
@@ -134,9 +132,9 @@ def steepest(policy: str, *, along: str, column: str = col.REGRET, **panels: Unp
 
 
 def late_share(policy: str, *, column: str = col.REGRET, **panels: Unpack[Panels]) -> Check:
-    """Return which share of the regret comes from the last half of the T steps.
+    """Return which share of the regret comes from the second half of the T steps.
 
-    The share is 1/2 if regret grows linearly, and ln 2 / ln T if regret grows like ln T.
+    The share is 1/2 if regret grows linearly, and ln 2 / ln T if it grows like ln T.
     """
 
     def sides(rows: pd.DataFrame) -> list[pd.DataFrame]:
@@ -148,11 +146,11 @@ def late_share(policy: str, *, column: str = col.REGRET, **panels: Unpack[Panels
 
 
 def time_ratio(dividend: str, divisor: str, *, levels: Sequence[float], **panels: Unpack[Panels]) -> Check:
-    """Divide the steps that one policy needs to name the winner by the steps that another policy needs.
+    """Divide the number of steps that one policy needs to find the winner by the number that another policy needs.
 
-    For each of ``levels``, the steps are counted until this share of runs names the winner, or until the end. The
-    result is the geometric mean of the ratios. A level that neither policy reaches is left out. If a policy has several
-    horizons, only the last recommendation of each counts.
+    A level is a share of runs. A policy reaches it when at least this share of its runs recommends the winner, and
+    continues to do so. A policy that never reaches it counts with the last step. The result is the geometric mean of
+    the ratios for all ``levels``, without the levels that neither policy reaches.
     """
 
     def sides(rows: pd.DataFrame) -> list[pd.DataFrame]:
@@ -187,7 +185,7 @@ def cell(column: str = "value", *, take: str = "", **panels: Unpack[Panels]) -> 
 
 
 def select(frame: pd.DataFrame, wanted: Selection) -> pd.DataFrame:
-    """Return the selected rows. If no policy is called ``rucb``, for example, then ``rucb:alpha=1`` is taken."""
+    """Return the selected rows. The name ``rucb`` also selects ``rucb:alpha=1`` if no policy is called ``rucb``."""
     for column, value in ({col.POLICY: wanted} if isinstance(wanted, str) else wanted).items():
         if column not in frame:
             raise Missing(f"there is no column '{column}'")
@@ -215,7 +213,7 @@ def _check(words: str, estimate: Callable[[pd.DataFrame], Estimate], panels: Pan
 def _of_runs(
     words: str, sides: Callable[[pd.DataFrame], list[pd.DataFrame]], statistic: Statistic, panels: Panels
 ) -> Check:
-    """Make a check from runs. A side is a table of numbers with a row for each problem and repetition."""
+    """Return a check of a statistic of runs. A side is a table with a row for each problem and repetition."""
 
     def estimate(rows: pd.DataFrame) -> Estimate:
         whole, random = sides(rows), any(rows[key].nunique() > 1 for key in (col.DRAW, col.SUBSET) if key in rows)
@@ -236,7 +234,7 @@ def _of_runs(
 
 
 def _ends(rows: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Return a column's value at the end of each run of a policy, at the longest horizon."""
+    """Return the value of a column at the end of each run."""
     if (policies := rows[col.POLICY].unique()).size > 1:
         raise Missing(f"more than one policy fits: {', '.join(policies)}")
     values = final_rows(rows, [col.PROBLEM]).set_index(_RUN)[column].sort_index()
@@ -246,7 +244,7 @@ def _ends(rows: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def _curve(rows: pd.DataFrame, along: str, column: str) -> list[pd.DataFrame]:
-    """Return the values at the end of runs, separately for each value of the column ``along``."""
+    """Return the values at the end of the runs, in one table for each value of the column ``along``."""
     points = [_ends(part, column).set_axis([float(str(x))], axis=1) for x, part in rows.groupby(along)]
     if len(points) < 3:
         raise Missing(f"a curve along '{along}' needs three points, but there are {len(points)}")
@@ -254,7 +252,7 @@ def _curve(rows: pd.DataFrame, along: str, column: str) -> list[pd.DataFrame]:
 
 
 def _accuracy(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return for each run (a row) and step (a column) whether the policy recommended the winner."""
+    """Return a table of whether each run (a row) recommended the winner at each step (a column)."""
     if rows[col.CORRECT].isna().any():
         raise Missing("there is no winner to name")
     if rows[col.HORIZON].nunique() > 1:
@@ -263,7 +261,7 @@ def _accuracy(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _reached(steps: FloatVector, curves: FloatMatrix, level: float) -> FloatVector:
-    """Return the step from which each curve stays at or above a level, interpolated; infinite if there is none."""
+    """Return the step after which each curve stays at or above a level, by interpolation, or infinity."""
     below = curves < level
     last = below.shape[1] - 1 - np.argmax(below[:, ::-1], axis=1)  # the last checkpoint below the level
     before, rows = np.minimum(last, below.shape[1] - 2), np.arange(len(curves))
@@ -276,7 +274,7 @@ def _reached(steps: FloatVector, curves: FloatMatrix, level: float) -> FloatVect
 
 
 def _means(sides: Sequence[pd.DataFrame], random: bool = False, draws: int = DRAWS) -> FloatMatrix:
-    """Return the mean of each column over the runs, and below it the means in each resample."""
+    """Return the mean of each column over the runs in the first row, and the means in each resample below."""
     paired = all(side.index.equals(sides[0].index) for side in sides)
     groups = [pd.concat(sides, axis=1)] if paired else sides
     rng = stream(0, "claims")
@@ -285,7 +283,7 @@ def _means(sides: Sequence[pd.DataFrame], random: bool = False, draws: int = DRA
 
 
 def _counts(index: pd.Index[Any], random: bool, draws: int, rng: np.random.Generator) -> FloatMatrix:
-    """Return how often each run counts: once in the first row, and as often as it was drawn in the other rows."""
+    """Return how often each run counts: once in the first row, and in the other rows as often as it was drawn."""
     blocks = list(pd.Series(range(len(index)), index).groupby(level=0).agg(np.array))
     if random and len(blocks) > 1:
         if len(set(map(len, blocks))) > 1:

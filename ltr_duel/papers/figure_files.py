@@ -1,4 +1,4 @@
-"""Read the declarations of figures: a folder with a Python file for each paper, and a function for each figure."""
+"""Read the declarations of figures from a folder with a Python file for each paper."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PACKAGE = "ltr_duel_figure_files"  # the folder is imported under this name, so
 
 
 def figures_folder() -> Path:
-    """Return the folder that declares figures: inside an installed package, or beside the package in its sources."""
+    """Return the folder of the declarations: inside an installed package, or beside the package in its sources."""
     package = Path(__file__).resolve().parent.parent
     inside = package / "experiments"
     return inside if inside.is_dir() else package.parent / "experiments"
@@ -24,7 +24,7 @@ def figures_folder() -> Path:
 def list_figures(folder: Path) -> dict[str, Figure]:
     """Run the files of a folder, and return the figures that they declare, by name.
 
-    Raises `InputError` if there are no figures, or if a file fails; the message then names the line.
+    Raises `InputError` if there are no figures, or if a file fails. The message names the line.
     """
     for name in [name for name in sys.modules if name.partition(".")[0] == _PACKAGE]:
         del sys.modules[name]

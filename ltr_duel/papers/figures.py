@@ -1,7 +1,7 @@
-"""Draw reproduced figures with panels that are arranged as in the papers; `ltr_duel.analysis` draws the curves.
+"""Draw reproduced figures, with panels arranged as in the papers. `ltr_duel.analysis` draws the curves.
 
-A drawing is a function ``drawing(frame, facts, **options)``. A `ltr_duel.papers.Made` has the table ``frame`` and the
-``facts``; the declaration of the figure gives the name of the drawing and its options.
+A drawing is a function ``drawing(frame, facts, **options)``. It gets the table and the facts of a reproduced figure
+(`ltr_duel.papers.Made`). The declaration of the figure names the drawing and its options.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class _Panel(NamedTuple):
 
 
 def draw_figure(frame: pd.DataFrame, facts: Mapping[str, Any]) -> Figure:
-    """Draw a figure with the drawing and the options that its ``facts["figure"]`` names."""
+    """Draw a figure with the drawing and the options that it declares."""
     described = facts["figure"]
     errors.require_one_of("drawing", described["drawing"], DRAWINGS)
     return DRAWINGS[described["drawing"]](frame, facts, **described["options"])
@@ -57,7 +57,7 @@ def regret(
 
 
 def regret_and_accuracy(frame: pd.DataFrame, facts: Mapping[str, Any]) -> Figure:
-    """Draw a column for each problem: regret above, accuracy below (as in Zoghi et al. 2014, Figure 4)."""
+    """Draw a column for each problem, with regret above and accuracy below (as in Zoghi et al. 2014, Figure 4)."""
     parts, among, start = _problems(frame), list(frame[col.POLICY].unique()), 1000
     figure, axes = _grid(len(parts), rows=2, columns=len(parts))
     for (above, below), part in zip(axes.T, parts, strict=True):
@@ -80,7 +80,7 @@ def size(
     titles: Sequence[str] = (),
     log: str = "xy",
 ) -> Figure:
-    """Draw regret at the longest horizon against the column ``x``, with a panel for each value of column ``panel``."""
+    """Draw regret at the longest horizon against the column ``x``, in a panel for each value of ``panel``."""
     ends = final_rows(frame, [col.PROBLEM, col.POLICY])
     groups, among = list(ends.groupby(panel, sort=False)), list(ends[col.POLICY].unique())
     figure, axes = _grid(len(groups), height=3.4)
@@ -100,9 +100,9 @@ def size(
 
 
 def gamma(frame: pd.DataFrame, facts: Mapping[str, Any], **options: Any) -> Figure:
-    """Draw regret against gamma, on linear axes (as in Yue and Joachims 2011, Figure 2, bottom).
+    """Draw regret against gamma on linear axes (as in Yue and Joachims 2011, Figure 2, bottom).
 
-    If gamma is a parameter of a policy, the points with different values of the parameter form one line.
+    If gamma is a parameter of a policy, one line joins all values of the parameter.
     """
     labels = frame[col.POLICY].str.replace(r"gamma=[^,]+", "gamma=γ", regex=True)
     options = {"x": col.GAMMA, "label": "γ (relaxed stochastic transitivity)", "log": "", **options}
@@ -143,7 +143,7 @@ def _problems(frame: pd.DataFrame) -> list[_Panel]:
 
 
 def _drawable(panel: _Panel, column: str) -> tuple[_Panel, str]:
-    """Return the panel and the column to draw. Without a Condorcet winner, this is Copeland regret, with a remark."""
+    """Return a panel and the column to draw. Without a Condorcet winner, this is Copeland regret, with a remark."""
     drawn = col.defined_regret(panel.rows, column)
     if drawn == column:
         return panel, column
@@ -152,14 +152,13 @@ def _drawable(panel: _Panel, column: str) -> tuple[_Panel, str]:
 
 
 def _means(frame: pd.DataFrame, spread: str) -> str:
-    """Tell over how many runs a mean is taken, and what the band around it shows."""
     runs = frame.drop_duplicates([col.PROBLEM, col.POLICY, col.HORIZON, col.REPETITION])
     names = runs[col.PROBLEM].str.replace(_NUMBERED, "", regex=True)
     return describe_means(runs.groupby([names, col.POLICY, col.HORIZON], sort=False).size(), spread)
 
 
 def _grid(panels: int, *, rows: int = 1, columns: int = 3, height: float = 3.0) -> tuple[Figure, Any]:
-    """Make a figure with ``rows`` axes, one below the other, for each panel."""
+    """Make a figure with ``rows`` axes for each panel, one below the other."""
     across = min(2 if panels == 4 and rows == 1 else columns, panels)
     down = -(-panels // across) * rows
     figure = Figure(figsize=(_WIDTHS.get(across, 3.2) * across, height * down + 0.9), dpi=150, layout="constrained")
@@ -184,7 +183,7 @@ def _head(ax: Axes, panel: _Panel) -> None:
 
 
 def _finish(figure: Figure, axes: Sequence[Axes], facts: Mapping[str, Any], below: str) -> Figure:
-    """Add the title of a figure, a legend for all panels, and a line with the scale, ``below`` and notes."""
+    """Add the title, a legend for all panels, and a line with the scale, the text ``below`` and the notes."""
     described, width = facts["figure"], int(figure.get_figwidth() * 12)
     title = f"{PAPERS[described['paper']]}, {described['number']}: {described['title']}"
     figure.suptitle(_safe("\n".join(textwrap.wrap(title, width))), fontsize=11, x=0.01, ha="left")
@@ -206,7 +205,6 @@ def _finish(figure: Figure, axes: Sequence[Axes], facts: Mapping[str, Any], belo
 
 
 def _outer_labels(axes: Any, panels: int) -> None:
-    """Remove the labels of inner axes: keep x labels of the lowest panels, and y labels of the first column."""
     down, across = axes.shape
     for number in range(panels):
         row, column = divmod(number, across)
@@ -223,5 +221,5 @@ def _same_ordinate(axes: Sequence[Axes]) -> None:
 
 
 def _safe(text: str) -> str:
-    """Escape dollar signs, which Matplotlib would read as the limits of a formula."""
+    """Escape dollar signs, which Matplotlib would take for formulas."""
     return text.replace("$", r"\$")

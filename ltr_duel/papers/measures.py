@@ -1,7 +1,7 @@
-"""Measurements that require no runs of policies. A figure uses them through `measured`.
+"""Measurements for figures that need no runs of policies.
 
-Each function gets the data as ``entry``, the settings of a source with its path, and the settings of the declaration.
-It returns a table with the columns item, rankers, value, low and high, where low and high are the ends of an interval.
+Each function gets ``entry``, which contains the path of the data, and the settings that the figure declares. It returns
+a table with the columns item, rankers, value, low and high. An interval reaches from low to high.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _WORLDS, _FEW_SUBSETS = 99, 200
 
 
 def arxiv_properties(*, entry: Mapping[str, Any], jobs: int) -> pd.DataFrame:
-    """Return properties of the matrix in Beat the Mean, Table 1, computed from the digits that the paper prints."""
+    """Return properties of the matrix in Beat the Mean, Table 1, from the digits that the paper prints."""
     matrix = arxiv()
     violations, (broken, triples) = triangle_violations(matrix), strong_violations(matrix)
     values = {
@@ -55,14 +55,13 @@ def arxiv_properties(*, entry: Mapping[str, Any], jobs: int) -> pd.DataFrame:
 
 
 def subset_shares(*, entry: Mapping[str, Any], jobs: int, subsets: int, seed: int = 0) -> pd.DataFrame:
-    """Return how many sets of each size have a Condorcet winner, and how many a total order (RUCB, section 8.1).
+    """Return which share of the sets of each size has a Condorcet winner or a total order (RUCB, section 8.1).
 
-    A published matrix is an estimate. ``low`` and ``high`` tell which shares are possible for the true matrix. ``high``
-    trusts only sure wins, which are beyond noise. A set then lacks a winner only if each ranker surely loses to
-    another, and it lacks a total order only if sure wins form a cycle. For total orders, ``low`` is 0. For winners,
-    ``low`` is the 2.5 % quantile over matrices drawn around the published one.
+    The published matrix is an estimate, so the shares of the true matrix are uncertain. The upper limit ``high``
+    assumes that only clear wins, which noise cannot explain, are certain. The lower limit ``low`` of the share with a
+    winner is a quantile over matrices that differ from the published one by random noise. For total orders, it is 0.
 
-    ``subsets`` is the number of sampled sets of each size. If there are not more sets than this, all are used.
+    ``subsets`` is the number of random sets of each size. If there are fewer sets, all are used.
     """
     matrix = _published(entry)
     sizes = range(1, len(matrix) + 1)
@@ -84,7 +83,7 @@ def subset_shares(*, entry: Mapping[str, Any], jobs: int, subsets: int, seed: in
 
 
 def _below(*curves: Sequence[float] | FloatVector) -> tuple[float, float, float]:
-    """Return the size from which the first curve stays below a tenth, and the least and the greatest of all curves."""
+    """Return the size from which the first curve stays below a tenth, and the least and greatest size of all curves."""
     sizes = []
     for curve in curves:
         above = np.flatnonzero(np.asarray(curve) >= 0.1)[-1] + 1
@@ -93,7 +92,7 @@ def _below(*curves: Sequence[float] | FloatVector) -> tuple[float, float, float]
 
 
 def _possible(wins: FloatMatrix, size: int, seed: int) -> tuple[float, float]:
-    """Return which share of sets may have a Condorcet winner, and which may have a total order, given the sure wins."""
+    """Return which share of sets may have a Condorcet winner, and which a total order, if clear wins are certain."""
     components = scipy.sparse.csgraph.connected_components
     if comb(len(wins), size) > 1 and components(wins, directed=True, connection="strong")[0] == len(wins):
         return 1.0, 1.0
@@ -120,11 +119,11 @@ def subset_gammas(
 ) -> pd.DataFrame:
     """Return gamma of a published matrix, and of random subsets that have a Condorcet winner (RUCB, section 3).
 
-    ``printed`` has the gamma that the paper prints for one subset of each size. ``percentile`` is the share of our
-    subsets with at most this gamma; ``low`` and ``high`` are the least and the greatest gamma of our subsets.
+    The intervals are ranges over the subsets. ``printed`` is the gamma that the paper prints for one subset of each
+    size. The column ``percentile`` is the percentage of our subsets whose gamma is at most as large.
 
-    The item "p of strong transitivity" is a p-value: the share of simulated, strongly transitive matrices with gamma at
-    least as large. Gamma is here the 5 % quantile over subsets, as defined in Beat the Mean.
+    The item "p of strong transitivity" is a p-value. It is the share of simulated matrices with strong transitivity in
+    which gamma is at least as large. Gamma is here the 5 % quantile over the subsets, as defined in Beat the Mean.
     """
     matrix = _published(entry)
     rows: list[tuple[Any, ...]] = [
@@ -146,7 +145,7 @@ def subset_gammas(
 
 
 def _gammas(matrix: PreferenceMatrix, size: int, subsets: int, seed: int, jobs: int) -> FloatMatrix:
-    """Return gamma of random subsets in two columns: as Beat the Mean defines it, and as RUCB defines it."""
+    """Return gamma of random subsets. The columns are gamma by Beat the Mean, and gamma by RUCB."""
 
     def of_subset(number: int) -> tuple[float, float]:
         chosen = random_condorcet_subset(matrix, size, seed=seed * subsets + number)
@@ -167,13 +166,12 @@ def distortion(
     seed: int = 0,
     **sampled: Any,
 ) -> pd.DataFrame:
-    """Return how many percent of the rankers beat the Condorcet winner of a set (Multi-Dueling Bandits, Table 3).
+    """Return the percentage of rankers that beat the Condorcet winner of a set (Multi-Dueling Bandits, Table 3).
 
-    ``low`` and ``high`` are the ends of a 95 % interval by Student's t. It covers the choice of queries: queries are
-    resampled, and everything is measured again. ``clear`` counts only rankers that are ahead by more than two standard
-    errors.
+    The interval covers the choice of queries. To compute it, queries are drawn again at random and everything is
+    measured again. The column ``clear`` counts only rankers that lead by more than two standard errors.
 
-    ``without`` is the position, from 0, of a feature to leave out. ``sampled`` are further parameters of
+    ``without`` is the position, from 0, of a feature to leave out. ``sampled`` are further arguments of
     `ltr_duel.simulation.measure_distortion`.
     """
     dataset = load_dataset(entry["path"], jobs=jobs)
@@ -219,7 +217,7 @@ def _of_queries(rankings: Rankings, picks: IntVector) -> Rankings:
 
 
 def stored_runs(*, entry: Mapping[str, Any], jobs: int, file: str, **facts: Any) -> pd.DataFrame:
-    """Read runs from a CSV file whose rows have gamma, a policy, and the final regret of each repetition."""
+    """Read runs from a CSV file with the columns gamma and policy, and the final regret of each repetition."""
     wide = pd.read_csv(file)
     frame = wide.melt(["gamma", "policy"], var_name="repetition", value_name="regret_average")
     problem = "gamma " + frame["gamma"].astype(str)

@@ -1,4 +1,4 @@
-"""The page of a paper: a table that compares what it prints with what we measure, and the reproduced figures."""
+"""Write a page for each paper: the table of its statements, and the reproduced figures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TEMPLATE = Path(__file__).parent / "templates" / "paper.html"
 
 
 def write_pages(figures: Mapping[str, Figure], reproduced: Mapping[str, Made], out: Path) -> dict[Path, pd.DataFrame]:
-    """Write ``PAPER.html`` and ``PAPER.md`` for each paper with a reproduced figure, into the folder ``out``.
+    """Write ``PAPER.html`` and ``PAPER.md`` for each paper that has a reproduced figure.
 
     Returns the table of each page (see `paper_table`), by the path of the page.
     """
@@ -47,7 +47,6 @@ def _subtitle(shown: Sequence[Made]) -> str:
 
 
 def _section(figure: Made) -> dict[str, Any]:
-    """Return what the template prints about a figure, and save the picture of the figure."""
     facts, described, png = figure.facts, figure.facts["figure"], b""
     if described["drawing"]:
         picture = draw_figure(figure.frame, facts)

@@ -27,7 +27,7 @@ from ltr_duel.papers.declaration import DEFINED, SCALES, Figure, Problem, Source
 
 
 class NoDataError(InputError):
-    """The data of a figure are not there: none of its sources exists."""
+    """None of the sources of a figure's data exists."""
 
 
 class Found(NamedTuple):
@@ -50,9 +50,9 @@ class Made:
 def make_figure(figure: Figure, out: Path, *, scale: str, root: Path | None, jobs: int = -1) -> Made:
     """Execute the runs or measurements of a figure, and write its table into a folder below ``out``.
 
-    ``root`` is the user's folder of data. Finished runs are kept, so the same call continues after an error or Ctrl-C.
+    Finished runs are kept, so the same call continues after an error or Ctrl-C. ``root`` is the user's folder of data.
 
-    Raises `NoDataError` if none of the figure's data exists, and `InputError` if runs failed.
+    Raises `NoDataError` if the figure has no data, and `InputError` if runs failed.
     """
     errors.require_one_of("scale", scale, SCALES)
     folder, began = out / figure.name, time.monotonic()
@@ -95,7 +95,7 @@ def read_made(out: Path) -> dict[str, Made]:
 
 
 def first_present(sources: Sequence[Source], root: Path | None) -> Found:
-    """Return the first source that exists below the folder ``root``. Raises `NoDataError` if none exists."""
+    """Return the first source that exists below the folder ``root``. Raise `NoDataError` if none exists."""
     for source in sources:
         for name in source.paths:
             for path in (root / name, root / f"{name}.gz") if root else ():
@@ -108,7 +108,6 @@ def first_present(sources: Sequence[Source], root: Path | None) -> Found:
 
 
 def _run(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) -> tuple[pd.DataFrame, list[Any], int]:
-    """Execute the missing runs of a figure; return its table, its sources of data, and the number of runs."""
     schedules, planned = [], 0
     for number, part in enumerate(figure.studies, 1):
         if (scale == "quick" and not part.in_quick) or not (problems := _problems(part, scale, root)):
@@ -136,7 +135,7 @@ def _run(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) ->
 
 
 def _problems(part: Study, scale: str, root: Path | None) -> dict[str, list[dict[str, Any]]]:
-    """Return the lists ``matrices``, ``corpora`` and ``utilities`` of a study's file, with the data that exist."""
+    """Return the lists ``matrices``, ``corpora`` and ``utilities`` of a study's file, for the data that exist."""
     entries: dict[str, list[dict[str, Any]]] = {}
     for problem in part.problems:
         try:
@@ -155,9 +154,9 @@ def _entry(problem: Problem, data: Found, scale: str) -> dict[str, Any]:
 
 
 def _table(store: Path, number: int, schedule: Schedule) -> pd.DataFrame:
-    """Return the runs of a study, with its number and, for each problem, the constant c of the lower bound.
+    """Return the runs of a study, with columns for its number and the constant c of the lower bound c ln t.
 
-    Average regret is not defined without a Condorcet winner, so such problems get a column of Copeland regret.
+    Without a Condorcet winner, average regret is not defined. The table then also has Copeland regret.
     """
     declared = schedule.file.spec.regrets
     undecided = "average" in declared and any(problem.matrix.condorcet_winner is None for problem in schedule.problems)
@@ -169,7 +168,6 @@ def _table(store: Path, number: int, schedule: Schedule) -> pd.DataFrame:
 
 
 def _measure(figure: Figure, scale: str, root: Path | None, jobs: int) -> tuple[pd.DataFrame, list[Any]]:
-    """Execute the measurements for which there are data; return the table of the figure and its sources of data."""
     frames, sources = [], []
     for part in figure.measures:
         try:

@@ -1,9 +1,9 @@
-"""The table of a paper: what it prints, what we measure, and whether the two agree.
+"""The table of a paper: what the paper states, what we measured, and whether the two agree.
 
-Each statement has a range of numbers for which it is true. Our number agrees if its whole interval lies in this range,
-differs if its whole interval lies outside, and is open otherwise. A row has the worst verdict of its numbers. Some rows
-are always open, and the column ``why`` gives the reason: a statement about a corpus was tested on other data, the runs
-are shorter than in the paper or fewer than 20, or the paper does not tell enough.
+Each statement has a range of numbers for which it is true. Our number agrees if its whole interval is inside this
+range, and differs if its whole interval is outside. Otherwise the verdict is open. It is also open if our data or runs
+cannot decide the statement; the column ``why`` then gives the reason. A row with several numbers has the worst of their
+verdicts.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NO_NUMBER = "—"
 
 @dataclass(frozen=True)
 class Row:
-    """A statement of a paper. The parameters of `row` describe the fields."""
+    """A statement of a paper, declared with `row`."""
 
     name: str
     quote: str
@@ -62,16 +62,16 @@ def row(
     name : str
         A short name, unique in the paper's table.
     quote, where : str
-        The statement in the words of the paper (they may be shortened, or end in "(paraphrase)" or "(figure)"), and the
-        section, figure or table where it is.
+        The statement in the words of the paper, and the section, figure or table where it is. The words may be
+        shortened, or end in "(paraphrase)" or "(figure)".
     *checks : Check
         The numbers that test the statement, each with the range in which the statement is true.
     why : str
         What a reader must know about the comparison.
     undecided : str
-        What the paper does not tell, if this prevents a decision.
+        What the paper does not say, if the statement cannot be decided for this reason.
     anywhere : bool
-        Whether any corpus can decide the statement. By default, only the paper's own corpus decides it.
+        Whether any corpus can decide the statement. By default, only the paper's own corpus can.
     also : sequence of str
         Names of other figures whose tables the checks need.
     """
@@ -85,7 +85,7 @@ class _Panel(NamedTuple):
 
 
 def paper_table(figures: Sequence[Figure], reproduced: Mapping[str, Made]) -> pd.DataFrame:
-    """Return the table of a paper, with the columns `COLUMNS`. A row has no number if its figure was not reproduced."""
+    """Return the table of a paper, with the columns `COLUMNS`. Figures that were not reproduced give no numbers."""
     rows = [(row, figure) for figure in figures for row in figure.rows]
     rows.sort(key=lambda pair: (len(pair[0].name), pair[0].name))  # M9 before M10
     lines = [_line(row, figure, reproduced) for row, figure in rows]
@@ -125,7 +125,7 @@ def _cells(row: Row, ours: str, data: str, verdict: str, reasons: Sequence[str])
 
 
 def _panels(check: Check, frame: pd.DataFrame, reasons: list[str], kinds: dict[str, str]) -> Iterator[_Panel]:
-    """Yield the numbers of a check that can be computed. Add to ``reasons`` why others cannot."""
+    """Yield the numbers of a check. If a number cannot be computed, add the reason to ``reasons``."""
     try:
         rows = select(frame, check.where)
         values = [rows[column].dropna().unique() for column in check.each]
@@ -154,7 +154,7 @@ def _verdict(estimate: Estimate, check: Check) -> str:
 
 
 def _joined(verdicts: Sequence[str]) -> str:
-    """Return the worst verdict of the numbers in a row and, if not all have it, how many numbers have it."""
+    """Return the worst verdict and, if the verdicts differ, how many numbers have it."""
     worst = next((word for word in (DIFFERS, OPEN) if word in verdicts), AGREES if verdicts else OPEN)
     count = verdicts.count(worst)
     return worst if count == len(verdicts) else f"{worst} in {count} of {len(verdicts)}"
@@ -170,7 +170,7 @@ def _range(check: Check) -> str:
 
 
 def _numbers(panels: Sequence[_Panel]) -> str:
-    """Return the numbers as text. If there are many, list the ones that do not agree, and the range of the others."""
+    """Return the numbers as text. If there are many, list those that do not agree, and the range of the others."""
     listed = list(panels)
     if len(panels) > _MOST_LISTED:
         listed = [panel for panel in panels if panel.verdict in (OPEN, DIFFERS)][:_MOST_LISTED]

@@ -1,4 +1,4 @@
-"""Simulate policies: run them against a source of outcomes (an "oracle"), and compute their regret.
+"""Simulate policies by running them against a source of outcomes, and compute their regret.
 
 No module of this package reads files or draws figures.
 """

@@ -1,13 +1,12 @@
-"""Distortion: whether comparing many rankers at once changes which ranker wins.
+"""Distortion: measure whether the comparison of many rankers at once changes which ranker wins.
 
-If many rankers share one short list, some of them contribute no document. A ranker may therefore beat a rival in a
-large set, although it loses to this rival if the two are compared alone. To measure this, random sets of rankers are
-drawn. Each set has a true winner, which beats each other ranker of the set if only two rankers are compared. Each set
-is then multileaved many times. The distortion is the share of the other rankers that beat the true winner in these
-lists. Without distortion, this share would be close to zero after enough lists.
+If many rankers share one short list, some of them contribute no document to it. The best ranker may then lose, although
+it beats each other ranker when only two are compared. To measure this effect, random sets of rankers with a known
+winner are multileaved, which means that users see lists with documents of all rankers. The distortion is the share of
+the other rankers that beat the winner.
 
-Brost, Seldin, Cox, Lioma. Multi-Dueling Bandits and Their Application to Online Ranker Evaluation. CIKM 2016
-(arXiv 1608.06253), Section 4.2.6 and Table 3.
+Brost, Seldin, Cox, Lioma. Multi-Dueling Bandits and Their Application to Online Ranker Evaluation. CIKM 2016 (arXiv
+1608.06253), Section 4.2.6 and Table 3.
 """
 
 from __future__ import annotations
@@ -54,10 +53,10 @@ def measure_distortion(
     seed: int = 0,
     jobs: int = -1,
 ) -> pd.DataFrame:
-    """Multileave random sets of rankers that have a true winner, and count the rankers that beat this winner.
+    """Multileave random sets of rankers that have a known winner, and count the rankers that beat this winner.
 
-    First, probabilistic interleave estimates a preference matrix with the same click model and queries. The true winner
-    of a set is its Condorcet winner in this matrix. All methods compare the same sets.
+    The winner of a set beats each other ranker of the set in a preference matrix. This matrix is estimated first, by
+    probabilistic interleaving with the same click model and queries. All methods compare the same sets.
 
     Parameters
     ----------
@@ -75,20 +74,20 @@ def measure_distortion(
     comparisons : int
         The number of comparisons of each pair, for the preference matrix.
     variance_reduction : {"none", "auto"}
-        Whether the matrix is estimated with fewer lists for the same error, see `estimate_preferences`.
+        Whether `estimate_preferences` saves lists when it estimates the matrix.
     top : int
         The number of documents that a list shows.
     seed : int
     jobs : int
-        The number of threads; -1 for all cores. The result does not depend on it.
+        The number of threads, which does not change the result; -1 for all cores.
 
     Returns
     -------
     DataFrame
         Columns: ``method``, ``clicks``, ``rankers`` (the size), ``repetition``, ``winner``, ``percent``,
-        ``percent_clear``. ``percent`` is the percentage of the other rankers that beat the winner more often than they
-        lost to it. ``percent_clear`` counts only the rankers that are ahead by more than two standard errors. If no set
-        of this size has a winner, ``winner`` is empty and the percentages are NaN.
+        ``percent_clear``. ``percent`` is the percentage of the other rankers that won more often than they lost against
+        the winner. ``percent_clear`` counts only the rankers that lead by more than two standard errors. If no set of
+        this size has a winner, ``winner`` is empty and the percentages are NaN.
 
     Raises
     ------
@@ -148,10 +147,10 @@ def measure_distortion(
 
 
 def distortion_table(frame: pd.DataFrame) -> pd.DataFrame:
-    """Average a table of `measure_distortion` over the repetitions; return a row for each method, click model and size.
+    """Average a table of `measure_distortion` over the repetitions.
 
-    ``percent`` and ``percent_clear`` are means, and ``standard_error`` is the standard error of ``percent``.
-    ``repetitions`` is the number of repetitions that have a winner.
+    There is a row for each method, click model and size. ``percent`` and ``percent_clear`` are means, and
+    ``standard_error`` is the standard error of ``percent``. ``repetitions`` counts the repetitions that have a winner.
     """
     cells = frame.groupby(KEYS, sort=False)
     repetitions = cells["percent"].count()
@@ -169,7 +168,7 @@ def distortion_table(frame: pd.DataFrame) -> pd.DataFrame:
 def multileave_often(
     comparison: Comparison, slate: IntVector, times: int, won: SignMatrix, lead: IntVector, streams: Streams
 ) -> None:
-    """Multileave a set ``times`` times; add to ``lead[j]`` the wins minus the losses of the first ranker against j."""
+    """Multileave a set ``times`` times. Add to ``lead[j]`` the wins minus the losses of its first ranker against j."""
     size, n_queries = slate.shape[0], comparison.lists.query_ptr.shape[0] - 1
     for _ in range(times):
         query = random_below(n_queries, streams.queries)

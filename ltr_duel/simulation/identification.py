@@ -1,7 +1,7 @@
 """Measure how many comparisons a policy needs until it stops, and how often it then names the wrong arm.
 
-A policy that has stopped would play its answer in all further steps. The loop skips these steps and counts them as a
-single decision, so the stopping time of a run is its number of decisions minus one.
+A policy that has stopped chooses its answer in all further steps. The simulation skips these steps and counts them as a
+single decision. The stopping time is therefore the number of decisions minus one.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ def identify(
     Parameters
     ----------
     source : PreferenceMatrix or OracleSource
-        As for `simulate`.
+        What decides the comparisons, see `simulate`.
     policies : str, Policy, or sequence of them
         Policies with a stopping rule, for example ``["dkwt:delta=0.05", "savage:delta=0.05"]``.
     limit : int
-        The number of steps after which a run ends even if the policy has not stopped. Policies that need a horizon get
-        this number.
-    repetitions, seed, jobs
-        As for `simulate`.
+        The number of steps after which a run ends even if the policy has not stopped. It is also the horizon of
+        policies that need one.
+    repetitions, seed, jobs : int
+        See `simulate`.
     preferences : PreferenceMatrix, optional
         The matrix that defines the winner; required unless ``source`` is a matrix.
 
     Returns
     -------
     DataFrame
-        One row for each run. ``stopped_at`` is the number of comparisons until the policy stopped; it is infinite if
-        the policy did not stop. ``recommended`` is the arm that it names. ``wrong`` is 1 if it stopped and this arm is
-        not the Condorcet winner, and 0 otherwise.
+        One row for each run. ``stopped_at`` is the number of comparisons until the policy stopped, or infinite.
+        ``recommended`` is the arm that the policy names. ``wrong`` is 1 if the policy stopped and named another arm
+        than the Condorcet winner, and 0 otherwise.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def identify(
 
 
 def identification_table(runs: pd.DataFrame) -> pd.DataFrame:
-    """Summarise the runs of `identify`: one row for each policy.
+    """Summarise the runs of `identify`, with a row for each policy.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Sources of the outcomes of a simulation: their common interface, and the source that samples from a matrix.
+"""Sources of the outcomes of a simulation: their interface, and a source that draws outcomes from a matrix.
 
-A simulation opens a new oracle from its source for each run, because runs on different threads must not share scratch
-memory. Simulated users are in `ltr_duel.simulation.simulated_users`.
+A source opens a new oracle for each run. The oracle is the object that the compiled code asks for outcomes. Runs on
+different threads therefore write to different memory.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ class OracleSource(Protocol):
     names : tuple of str
         The names of the arms.
     provenance : dict
-        Everything that determines the distribution of the outcomes, as JSON.
+        Everything that determines the distribution of the outcomes, in a form that can be written as JSON.
     leaves_ties : bool
-        Whether the outcome of a tied pair of a set may be 0. If False, the default, a coin decides such a pair.
+        Whether the outcome of a pair may be 0, a tie, if sets are compared. By default, a coin decides ties.
     compiled : bool
-        Whether the result of ``open`` can be used in compiled code. If False, runs are plain Python. The default is
-        True.
+        Whether compiled code can use the result of ``open``. If False, runs are plain Python. The default is True.
     refuses_sets : bool
-        Whether policies that compare sets are refused with an error. False by default.
+        Whether policies that compare sets are refused with an error. The default is False.
     changes : tuple of int
-        The steps after which the oracle changes (see `ltr_duel.simulation.FromSchedule`). Empty by default.
+        The steps after which the outcomes follow other probabilities (see `ltr_duel.simulation.FromSchedule`). By
+        default, they never change.
 
     Examples
     --------
@@ -57,10 +57,10 @@ class OracleSource(Protocol):
     changes: tuple[int, ...] = ()
 
     def open(self) -> Any:
-        """Return the oracle of one run: a NamedTuple for the compiled code, with scratch memory of its own."""
+        """Return the oracle of one run: a NamedTuple for the compiled code, which no other run changes."""
 
     def enter(self, stage: int, opened: Any) -> IntVector:
-        """Change an opened oracle for the steps after ``changes[stage - 1]``; return the new ranks of the arms."""
+        """Prepare an oracle for the steps after ``changes[stage - 1]``. Return the rank of each arm in these steps."""
         raise InputError("an oracle with changes must define `enter`")
 
 
@@ -71,10 +71,9 @@ class FromMatrix(OracleSource):
     ----------
     matrix : PreferenceMatrix
     sets : {"", "independent_coins"}
-        What happens if a policy compares a set of arms. By default, such policies are refused, because a matrix does
-        not say how the outcomes of the pairs of one list depend on each other. With ``"independent_coins"``, each pair
-        of the set is decided by a coin of its own. A policy then learns more from a set than from one list. Policies
-        that compare pairs are not affected.
+        What happens if a policy compares a set of arms. By default, this is an error, because a matrix does not say how
+        the pairs of one list depend on each other. With ``"independent_coins"``, a coin of its own decides each pair of
+        the set. A policy then learns more from a set than it would learn from one list.
 
     Raises
     ------
@@ -98,5 +97,5 @@ class FromMatrix(OracleSource):
         self.provenance = {"oracle": MATRIX, "matrix": matrix.digest}
 
     def open(self) -> MatrixOracle:
-        """Return an oracle for one run. All oracles share the matrix, because no run changes it."""
+        """Return the oracle of one run. All runs share the matrix, because no run changes it."""
         return MatrixOracle(as_writable(self.matrix.p))

@@ -1,7 +1,7 @@
 """Regret: what it costs to compare arms that are not the best.
 
-Every kind of regret is a sum over the arms: the loss of an arm, times a count of the arm. A run stores the counts, so
-each kind can be computed after the run.
+Each kind of regret is a sum over the arms. An arm contributes its loss times a count, such as the number of its
+impressions. A run stores the counts, so regret is computed after the run.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ltr_duel.preferences import PreferenceMatrix, gaps
 
 
 class Definition(NamedTuple):
-    """One kind of regret: the sum over the arms of loss times count."""
+    """One kind of regret."""
 
     loss: str  # the name of the loss, see `loss_per_arm`
     counts: Literal["exposure", "best", "worst"]  # counts of all compared arms, or only of the best or worst
@@ -36,12 +36,12 @@ MEASURED = ("utility", "ndcg")  # these regrets need a value of each arm, which 
 
 
 def loss_per_arm(matrix: PreferenceMatrix, loss: str, values: FloatVector | None = None) -> FloatVector:
-    """Return the loss of one impression of each arm, shape (K,); NaN if the winner or ``values`` are missing.
+    """Return the loss of one impression of each arm, shape (K,). It is NaN if the winner or the ``values`` are missing.
 
-    - average: the gap to the Condorcet winner, p[winner, j] - 1/2 for arm j (Yue and Joachims, ICML 2011, eq. 1).
-    - copeland: the highest share of beaten rivals, minus the share of the arm; borda: likewise with Borda scores.
-    - utility, ndcg: the highest of ``values``, minus the value of the arm (Ailon et al., ICML 2014; Brost et al., CIKM
-      2016, eq. 4).
+    For "average", the loss of arm j is p[winner, j] - 1/2, where winner is the Condorcet winner (Yue and Joachims, ICML
+    2011, eq. 1). The other losses are the highest value of an arm, minus the value of arm j. For "copeland" and
+    "borda", the value is a score of the matrix. For "utility" and "ndcg", it is in ``values`` (Ailon et al., ICML 2014;
+    Brost et al., CIKM 2016, eq. 4).
     """
     unknown = np.full(len(matrix), np.nan)
     if loss == "average":
@@ -58,15 +58,15 @@ def loss_per_arm(matrix: PreferenceMatrix, loss: str, values: FloatVector | None
 def arm_ranks(matrix: PreferenceMatrix) -> IntVector:
     """Return the rank of each arm, from 0 for the best arm, shape (K,).
 
-    Arms are ranked by their gap to the Condorcet winner or, if there is none, by their Copeland score. The ranks define
-    which of the compared arms is the best and which the worst, for weak and strong regret.
+    Arms are ranked by the probability with which the Condorcet winner beats them. If there is no winner, they are
+    ranked by their Copeland scores. Weak and strong regret need the ranks.
     """
     loss = loss_per_arm(matrix, "copeland" if matrix.condorcet_winner is None else "average")
     return np.argsort(np.argsort(loss, kind="stable"))
 
 
 def cumulative_regret(exposure: FloatMatrix, loss: FloatVector) -> FloatVector:
-    """Return the regret up to each checkpoint. Arms are added one after the other: all machines give the same bits.
+    """Return the regret up to each checkpoint. The bits of the result are equal on all machines.
 
     exposure: the counts of each arm up to each checkpoint, see `Definition`; shape (..., K).
     loss: the loss of each arm, see `loss_per_arm`; shape (K,).

@@ -1,4 +1,4 @@
-"""The results of a study: its runs, and tables of regret that are computed from them."""
+"""Collect the runs of a simulation, and compute tables of regret from them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from ltr_duel.simulation.regret import DEFAULT_REGRETS, MEASURED, REGRETS, cumul
 from ltr_duel.simulation.run_result import RunResult, lateness_note
 from ltr_duel.simulation.statistics import final_rows, identified, summarise, with_correct
 
-_TOGETHER = 256  # the regret of so many runs is computed at once, which is faster
+_TOGETHER = 256  # number of runs whose regret is computed at once, which is faster
 
 
 class Results:
-    """The runs of one study, and the preference matrix by which their regret is measured.
+    """The runs of one simulation, and the preference matrix that measures their regret.
 
     Parameters
     ----------
@@ -32,8 +32,8 @@ class Results:
     matrix : PreferenceMatrix
         The matrix that defines regret. Its arms are in the order of the columns of the runs.
     values : mapping of str to ndarray, shape (K,), optional
-        The true values of the K arms, with the key ``"utility"`` or ``"ndcg"``. The regrets that are called utility and
-        ndcg can be computed only if they are given.
+        The true utility or NDCG of each of the K arms, with the key ``"utility"`` or ``"ndcg"``. The regret of this
+        name cannot be computed without these values.
 
     Raises
     ------
@@ -83,7 +83,7 @@ class Results:
         )
 
     def to_frame(self, regrets: Sequence[str] = ()) -> pd.DataFrame:
-        """Return the regret and the recommendation of each run as a table, with a row for each checkpoint.
+        """Return a table with a row for each checkpoint of each run.
 
         Parameters
         ----------
@@ -98,11 +98,11 @@ class Results:
         t : int
             The number of steps so far.
         regret_average, regret_strong, regret_weak : float
-            Cumulative regret; NaN if there is no Condorcet winner.
+            Regret, summed over the steps so far; NaN if there is no Condorcet winner.
         regret_copeland, regret_borda : float
-            Cumulative regret.
+            Regret, summed over the steps so far.
         recommended : str
-            The ranker that the policy would choose if it had to stop after step t.
+            The ranker that the policy would name as the best if the run ended here.
         outcomes : float
             The number of outcomes that the policy has received. A step with m different rankers gives m (m - 1) / 2.
         """
@@ -118,7 +118,7 @@ class Results:
         )
 
     def pulls_frame(self) -> pd.DataFrame:
-        """Return the counts of each arm, as a table with the columns policy, repetition, t, arm, pulls, exposure."""
+        """Return how often each arm was played, in the columns policy, repetition, t, arm, pulls and exposure."""
         arms, counts = list(self.matrix.names), {name: self._joined(name) for name in ("pulls", "exposure")}
         columns = self._rows(len(arms)) | {"arm": pd.Categorical(arms * len(counts["pulls"]), categories=arms)}
         columns[core_columns.POLICY] = pd.Categorical(columns[core_columns.POLICY], categories=self.policies)
@@ -130,7 +130,7 @@ class Results:
         return np.concatenate([getattr(run, name) for run in self.runs])
 
     def _rows(self, copies: int) -> dict[str, Any]:
-        """Return the columns policy, repetition and t. Each checkpoint is repeated ``copies`` times, once per arm."""
+        """Return the columns policy, repetition and t, with each row repeated ``copies`` times."""
         rows = [len(run.checkpoints) * copies for run in self.runs]
         return {
             core_columns.POLICY: np.repeat(np.array([run.label for run in self.runs], dtype=object), rows),
@@ -147,22 +147,22 @@ class Results:
 
     @property
     def policies(self) -> list[str]:
-        """The labels of the policies, in the order in which they first occur in the runs."""
+        """The labels of the policies, in the order of the runs."""
         return list(dict.fromkeys(run.label for run in self.runs))
 
     @property
     def notes(self) -> list[str]:
-        """Notes that belong below every table and figure of these runs; usually there are none."""
+        """Sentences to print below every table and figure of these runs. Usually there are none."""
         late = [lateness_note(run.key.batch, run.key.delay) for run in self.runs]
         coins = [COINS_NOTE] if any(run.independent_coins for run in self.runs) else []
         return [*coins, *dict.fromkeys(filter(None, late))]
 
     def final(self) -> pd.DataFrame:
-        """Return, for each policy, the mean regret at the horizon and the share of runs that name the winner.
+        """Return, for each policy, the mean regret at the end, and how often and how soon it finds the winner.
 
         ``regret_average`` and ``regret_copeland`` are means over the runs. ``accuracy`` is the share of runs that
-        recommend the Condorcet winner. ``steps_to_winner`` is the median number of steps after which a run recommends
-        only the winner. It is infinite if at least half of the runs end with another recommendation.
+        recommend the Condorcet winner at the end. ``steps_to_winner`` is the median number of steps after which a run
+        recommends only the winner. A run that ends with another recommendation counts as infinite.
         """
         winner = self.matrix.condorcet_winner
         ends = identified(with_correct(self.to_frame(("average", "copeland")), winner), winner)
@@ -173,21 +173,20 @@ class Results:
         return table.assign(steps_to_winner=steps).reset_index()
 
     def summary(self, column: str = "") -> pd.DataFrame:
-        """Return, for each policy, statistics of a column at the horizon, and tests against the best policy.
+        """Describe each policy's regret at the end of the runs, and compare it with the lowest mean regret.
 
-        The best policy is the one with the lowest mean. By default, ``column`` is the average regret, or the Copeland
-        regret if there is no Condorcet winner. The first columns describe the runs of a policy: policy, runs (their
-        number), mean, sd, se (the standard error of the mean), q10, q25, median, q75 and q90. The next five columns
-        compare the policy with the best one, repetition by repetition. They are NaN for the best policy.
+        By default, ``column`` is the average regret, or the Copeland regret if there is no Condorcet winner. The first
+        columns are about one policy. They are policy, runs (their number), mean, sd, se (the standard error of the
+        mean), and the quantiles q10, q25, median, q75 and q90. The next columns compare the policy with the best one,
+        repetition by repetition.
 
-        - difference: the mean difference from the best policy.
-        - p_wilcoxon, p_t: two-sided p-values of paired tests, corrected by Holm's method for all pairs of policies.
-          p_t is the larger of the p-values of Student's test and of an exact test of random signs.
-        - effect: Cohen's d of the paired differences.
-        - probability: the share of repetitions with a higher value than the best policy; ties count as half.
+        ``difference`` is the mean difference from the best policy. ``p_wilcoxon`` and ``p_t`` are p-values of paired
+        tests, corrected by Holm's method for all pairs of policies. ``effect`` is Cohen's d of the paired differences.
+        ``probability`` is the share of repetitions with a higher value than the best policy, where a tie counts as
+        half.
 
-        The last column, reference_error, is described in `reference_errors`. For other regrets than the average, it is
-        0 if the regret does not depend on an estimated matrix, and NaN otherwise.
+        The last column, ``reference_error``, is described in `reference_errors` for the average regret. For other
+        regrets, it is 0 if they do not depend on an estimated matrix, and NaN otherwise.
         """
         usual = "average" if self.matrix.condorcet_winner is not None else "copeland"
         column = column or core_columns.regret_column(usual)
@@ -201,9 +200,9 @@ class Results:
     def reference_errors(self) -> FloatVector:
         """Return how uncertain each policy's mean average regret is because the matrix was estimated.
 
-        The result is a standard error for each policy. It assumes that the winner is the true one, and takes the
-        impressions of the arms as given. If the pairs were compared on common lists or queries, the result is an upper
-        bound. It is zero for an exact matrix, and NaN if there is no Condorcet winner.
+        The result is a standard error for each policy, or NaN if there is no Condorcet winner. If all pairs were
+        compared on the same lists or queries, it is an upper bound. It assumes that the estimated winner is the true
+        winner.
         """
         if (winner := self.matrix.condorcet_winner) is None:
             return np.full(len(self.policies), np.nan)
@@ -215,7 +214,7 @@ class Results:
         return np.sqrt(np.square(displayed) @ error**2)
 
     def save(self, folder: str | Path) -> Path:
-        """Write results.parquet, pulls.parquet and runs.json to a folder. The same runs always give the same bytes."""
+        """Write results.parquet, pulls.parquet and runs.json to a folder; return the path of results.parquet."""
         runs = [{"digest": run.key.digest, "decisions": run.decisions, **vars(run.key)} for run in self.runs]
         folder = arguments.as_path("results", folder)
         with files.replacing_files(folder) as temporary:

@@ -1,4 +1,4 @@
-"""The function `simulate`: run policies against a source of outcomes, in repetitions, on all cores."""
+"""The function `simulate`, which runs policies several times against a source of outcomes."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ def simulate(
     repetitions : int
         The number of runs of each policy, up to 10^6.
     seed : int
-        The seed of all random numbers. All policies of a repetition have the same streams for coins, users and queries.
+        The seed of all random numbers. In one repetition, all policies meet the same random coins, users and queries.
     jobs : int
         The number of threads; -1 for all cores. The results do not depend on it.
     preferences : PreferenceMatrix, optional
-        The matrix by which regret is measured. You may omit it if ``source`` is a matrix or a `FromMatrix`.
+        The matrix that measures regret. It is required unless ``source`` is a matrix or a `FromMatrix`.
     checkpoints_per_decade : int
         The number of checkpoints for each factor of ten. At a checkpoint, a run records its counts.
     batch : int
@@ -64,7 +64,7 @@ def simulate(
     delay : int
         The number of steps between the end of a batch and the arrival of its outcomes; by default 0.
     compiled : bool
-        If False, run the same code as plain Python, which gives the same bytes some 500 times more slowly.
+        If False, run the code as plain Python, with equal results but some 500 times more slowly.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def simulate(
     ------
     InputError
         If a policy or a parameter is unknown, if a number is out of range, if a policy cannot run with the source, if
-        the preference matrix has other rankers, or if memory is insufficient. It is raised before the first run.
+        the preference matrix has other rankers, or if memory is insufficient. No run has started then.
     PolicyError
         If a policy cannot be compiled.
 
@@ -119,7 +119,7 @@ def simulate(
 
 
 def _compile(tasks: list[_Task], oracle: OracleSource, ranks: IntVector, jobs: int, *, compiled: bool) -> None:
-    """Compile the loops of all policies before the runs, because two threads must not compile the same loop."""
+    """Compile all policies before the runs, because two threads must not compile the same code."""
     if len(tasks) > 1 or not isinstance(oracle, FromMatrix):  # one loop is compiled here, not in another process
         opened = (open_run(*task, oracle, checkpoints(1), ranks, compiled=compiled) for task in tasks)
         compile_ahead((code for run, _, _ in opened for code in run.compilations), jobs)
@@ -130,7 +130,7 @@ def _compile(tasks: list[_Task], oracle: OracleSource, ranks: IntVector, jobs: i
 def _problem(
     source: PreferenceMatrix | OracleSource, preferences: PreferenceMatrix | None
 ) -> tuple[OracleSource, PreferenceMatrix, str]:
-    """Return the oracle, the matrix that defines regret, and its digest (empty if it is the oracle's own matrix)."""
+    """Return the source, the matrix that measures regret, and its digest (empty for the matrix of the source)."""
     if not isinstance(source, PreferenceMatrix | OracleSource):
         raise InputError(
             f"the source of outcomes must be a PreferenceMatrix or an oracle, not {errors.shown(source)};"
@@ -160,7 +160,7 @@ def _configured(policies: str | Policy | Sequence[str | Policy]) -> list[compone
 
 
 def check_fits(configured: components.Configured[Policy], oracle: OracleSource) -> None:
-    """Raise `InputError` if a policy cannot run with this oracle."""
+    """Raise `InputError` if a policy cannot run with this source."""
     policy, label = configured.component, configured.label
     if oracle.refuses_sets and policy.feedback == "slate":
         raise InputError(
@@ -174,7 +174,7 @@ def check_fits(configured: components.Configured[Policy], oracle: OracleSource) 
 
 
 def checkpoints(horizon: int, per_decade: int = 20) -> IntVector:
-    """Return the steps at which a run records its counts, evenly spaced on a logarithmic scale.
+    """Return the steps at which a run records its counts. They are evenly spaced on a logarithmic scale.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The result of one simulated run: the key that determines it, and its counts at the checkpoints."""
+"""The result of one simulated run: its counts at the checkpoints, and the key that identifies the run."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _UNNAMED = (("rucb", "hypothesis", False), ("savage", "delta", 0.0))
 
 @dataclass(frozen=True)
 class RunKey:
-    """Everything that determines a run. The digest of the key is the name of the run.
+    """Everything that determines a run. A digest of these fields is the name of the run.
 
-    oracle: the provenance of the source of outcomes, see `OracleSource`.
-    measured_by: the digest of the matrix that defines regret; empty if this is the matrix of the source.
-    source: what identifies the code of the run, see `source_of`.
-    batch: the number of comparisons that are chosen before the outcome of any of them is known.
+    oracle: the ``provenance`` of the source of outcomes.
+    measured_by: the digest of the matrix that measures regret; empty if the source uses this matrix.
+    source: the version of the code, see `source_of`.
+    batch: the number of comparisons that a policy chooses before it gets the outcome of any of them.
     delay: the number of steps between the end of a batch and the arrival of its outcomes.
     """
 
@@ -43,14 +43,14 @@ class RunKey:
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of all fields. The batch and the delay are left out if outcomes arrive at once."""
+        """The SHA-256 of the fields. Batch and delay are left out if outcomes arrive at once."""
         fields = vars(self) | {"params": self._named_params, "labels": "random"}
         usual = (("batch", 1), ("delay", 0))
         return core_digest.digest_of({name: value for name, value in fields.items() if (name, value) not in usual})
 
     @property
     def configuration(self) -> str:
-        """The policy with its parameters, in a form that does not depend on how a user wrote them."""
+        """The policy with its parameters, written in one form for all spellings."""
         return f"{self.policy}:{core_digest.canonical(self._named_params)}"
 
     @property
@@ -59,16 +59,16 @@ class RunKey:
 
 
 def lateness_note(batch: int, delay: int) -> str:
-    """Return a sentence that says how late outcomes arrived, or "" if they arrived at once."""
+    """Return a sentence that says how late the outcomes arrived. It is empty if they arrived at once."""
     parts = [f"in batches of {batch:,} comparisons"] if batch > 1 else []
     parts += [f"{delay:,} steps late"] if delay else []
     return f"Outcomes arrived {' and '.join(parts)}." if parts else ""
 
 
 def source_of(policy: Policy, sha256: str = "", *, late: bool = False) -> str:
-    """Return what identifies the code of a run: the digest of a plug-in file, and all code versions above 1.
+    """Return a text that identifies the code of a run: the digest of a plug-in file, and version numbers above 1.
 
-    sha256: the digest of the plug-in file that defines the policy; empty if the policy is in this package.
+    sha256: the digest of the plug-in file that defines the policy, or "".
     late: whether outcomes arrive in batches or with a delay.
     """
     raised = numbered({}, policy=policy.version, loop=LOOP_NUMBERS, batches=BATCH_NUMBERS if late else 1)
@@ -78,7 +78,7 @@ def source_of(policy: Policy, sha256: str = "", *, late: bool = False) -> str:
 
 @dataclass(frozen=True, eq=False)
 class RunResult:
-    """The result of one run with K arms, at C checkpoints.
+    """The result of one run with K arms, recorded at C checkpoints.
 
     Parameters
     ----------
@@ -90,13 +90,13 @@ class RunResult:
     pulls : ndarray of int64, shape (C, K)
         How often each arm was compared. An arm that is compared with itself counts twice.
     exposure : ndarray of float64, shape (C, K)
-        The impressions of each arm. In a comparison of m arms, each gets 1 / m, so a row adds up to the step.
+        The impressions of each arm. In a comparison of m arms, each arm gets 1 / m of the impression.
     recommended : ndarray of int64, shape (C,)
-        The arm that the policy would name if it had to stop.
+        The arm that the policy would name as the best if the run ended here.
     decisions : int
         The number of steps in which the policy made a choice. The other steps were skipped.
     best, worst : ndarray of int64, shape (C, K)
-        In how many steps the arm was the best or the worst of the compared arms; needed for weak and strong regret.
+        The number of steps in which the arm was the best or the worst of the compared arms, for weak and strong regret.
     outcomes : ndarray of int64, shape (C,)
         The number of outcomes that the policy received, one for each pair of different arms in a comparison.
 
@@ -127,11 +127,11 @@ class RunResult:
 
     @property
     def independent_coins(self) -> bool:
-        """Whether sets were compared, and each pair of a set was decided by a coin with the matrix's probability."""
+        """Whether a matrix decided comparisons of sets, with an independent coin for each pair of a set."""
         return self.key.oracle.get("oracle") == MATRIX and not np.array_equal(self.exposure * 2, self.pulls)
 
     def regret(self, matrix: PreferenceMatrix, name: str, values: FloatVector | None = None) -> FloatVector:
-        """Return the regret up to each checkpoint, shape (C,); NaN if the winner or the values are missing.
+        """Return the regret up to each checkpoint, shape (C,). It is NaN if the winner or the values are missing.
 
         Parameters
         ----------

@@ -1,7 +1,6 @@
-"""Preferences that change during a run: the outcomes follow one matrix after another.
+"""Simulate preferences that change during a run: one preference matrix after another decides the outcomes.
 
-Slow drift can be approximated by many matrices that differ little. A run records its pulls at each change, so that
-regret can be computed from the pulls between two changes.
+Many matrices that differ little approximate a slow change.
 """
 
 from __future__ import annotations
@@ -23,15 +22,15 @@ _MOST = 100  # matrices
 
 
 class FromSchedule(OracleSource):
-    """An oracle whose preference matrix changes at given steps.
+    """A source of outcomes whose preference matrix changes at given steps.
 
     Parameters
     ----------
     matrices : sequence of PreferenceMatrix
         2 to 100 matrices of the same arms, in the order of their use.
     changes : sequence of int, shape (M - 1,)
-        The last step of each of the M matrices except the last one. For example, ``changes=[400]`` means that the first
-        matrix determines the outcomes of the steps 1 to 400.
+        The last step of each of the M matrices except the final one. For example, ``changes=[400]`` means that the
+        first matrix decides steps 1 to 400.
 
     Raises
     ------
@@ -40,8 +39,8 @@ class FromSchedule(OracleSource):
 
     Notes
     -----
-    `simulate` measures regret by one matrix for all steps. Pass this matrix as ``preferences``, for example the result
-    of `average`. `dynamic_regret` uses the matrix of each step. Policies that compare sets are refused.
+    `simulate` measures regret by a single matrix, which you pass as ``preferences``. The result of `average` is such a
+    matrix. `dynamic_regret` measures regret by the matrix of each step. Policies that compare sets are refused.
 
     Examples
     --------
@@ -74,16 +73,16 @@ class FromSchedule(OracleSource):
         self.provenance = {"oracle": "schedule", "matrices": digests, "changes": list(self.changes)}
 
     def open(self) -> MatrixOracle:
-        """Return an oracle for one run. It starts with the first matrix."""
+        """Return the oracle of one run. It starts with the first matrix."""
         return MatrixOracle(as_writable(self.matrices[0].p.copy()))
 
     def enter(self, stage: int, opened: MatrixOracle) -> IntVector:
-        """Make an opened oracle use matrix number ``stage`` from now on; return the rank of each arm in this matrix."""
+        """Make the oracle of a run use matrix number ``stage``. Return the rank of each arm in this matrix."""
         opened.p[:] = self.matrices[stage].p
         return arm_ranks(self.matrices[stage])
 
     def average(self, horizon: int) -> PreferenceMatrix:
-        """Return the mean of the matrices over the steps 1 to ``horizon``. Its winner is the best arm on average."""
+        """Return the mean of the matrices over steps 1 to ``horizon``. Its winner is the best arm on average."""
         errors.require_whole("the horizon", horizon, 1)
         ends = np.minimum([*self.changes, horizon], horizon)
         weights = np.diff(ends, prepend=0) / horizon
@@ -104,10 +103,10 @@ def dynamic_regret(results: Results, schedule: FromSchedule, regret: str = "aver
     Returns
     -------
     DataFrame
-        One row for each policy, repetition and checkpoint t. ``regret_dynamic`` adds up the loss of each step so far,
-        by the matrix of this step. ``regret_static`` adds up gaps to the winner of `FromSchedule.average`; a gap is
-        negative if the policy plays an arm that is better in this step. A regret is NaN if it needs a winner but a
-        matrix has none. ``regret_static`` is also NaN for "copeland" and "borda".
+        One row for each policy, repetition and checkpoint t. ``regret_dynamic`` sums the regret of each step, by the
+        matrix of this step. ``regret_static`` compares each step with the winner of `FromSchedule.average`. The
+        difference is negative in a step in which the policy plays a better arm. A regret is NaN if it needs a winner
+        but a matrix has none. For "copeland" and "borda", ``regret_static`` is NaN.
 
     Raises
     ------
@@ -138,7 +137,7 @@ def dynamic_regret(results: Results, schedule: FromSchedule, regret: str = "aver
             fixed = np.array([matrix.p[matrix.index(winner)] - 0.5 for matrix in schedule.matrices])
         counts = np.asarray(getattr(run, definition.counts), np.float64)
         steps = np.diff(counts, axis=0, prepend=np.zeros((1, counts.shape[1])))
-        stages = np.searchsorted(schedule.changes, run.checkpoints)  # of all steps since the last checkpoint
+        stages = np.searchsorted(schedule.changes, run.checkpoints)  # of the steps since the previous checkpoint
         columns = {core_columns.POLICY: run.label, core_columns.REPETITION: run.key.repetition}
         columns |= {core_columns.T: run.checkpoints}
         for name, loss in (("regret_dynamic", losses), ("regret_static", fixed)):

@@ -1,9 +1,8 @@
-"""Sensitivity: the number of impressions that a comparison method needs to identify the better of two rankers.
+"""Sensitivity: measure how many impressions a comparison method needs to find the better of two rankers.
 
-Pairs of rankers are drawn at random. The better ranker of a pair is the one with the higher NDCG@10. Each method
-compares each pair on simulated users, in many repetitions. After n impressions, the method selects the ranker with the
-larger sum of outcomes. Its accuracy is the share of repetitions in which it selects the better ranker. A method may
-never reach an accuracy of 100%, because the clicks of users and NDCG may prefer different rankers.
+Random pairs of rankers are drawn. The better ranker of a pair has the higher NDCG@10. Each method compares each pair
+with simulated users, in many repetitions. The accuracy after n impressions is the share of repetitions in which the
+better ranker is ahead. It can stay below 100 %, because users may prefer the ranker with the lower NDCG@10.
 
 After Hofmann, Whiteson, de Rijke. Fidelity, Soundness, and Efficiency of Interleaved Comparison Methods. TOIS 2013,
 Section 5.3 (efficiency).
@@ -51,7 +50,7 @@ def measure_sensitivity(
     seed: int = 0,
     jobs: int = -1,
 ) -> pd.DataFrame:
-    """Measure how often each method selects the better of two rankers, after a growing number of impressions.
+    """Measure how often each method finds the better of two rankers, after a growing number of impressions.
 
     Parameters
     ----------
@@ -71,14 +70,13 @@ def measure_sensitivity(
         The number of documents that a list shows.
     seed : int
     jobs : int
-        The number of threads; -1 for all cores. The result does not depend on it.
+        The number of threads, which does not change the result; -1 for all cores.
 
     Returns
     -------
     DataFrame
-        One row for each method, pair and number of impressions. Columns: ``method`` and ``clicks``; ``better`` and
-        ``worse``, the two rankers; ``gap``, the difference of their NDCG@10; ``impressions``; ``accuracy``; and
-        ``repetitions``.
+        One row for each method, pair and number of impressions. Columns: ``method``, ``clicks``, ``better``, ``worse``,
+        ``gap`` (the difference of NDCG@10 of the two rankers), ``impressions``, ``accuracy`` and ``repetitions``.
 
     Raises
     ------
@@ -132,7 +130,7 @@ def measure_sensitivity(
 
 
 def draw_pairs(quality: FloatVector, count: int, least_gap: float, seed: int) -> list[tuple[int, int]]:
-    """Draw ``count`` pairs (better, worse) that differ by more than ``least_gap``, or all pairs if there are fewer."""
+    """Draw ``count`` pairs (better, worse) that differ by more than ``least_gap``; fewer if there are not so many."""
     better, worse = np.nonzero(quality[:, None] - quality[None, :] > least_gap)
     if not better.size:
         raise InputError(f"no two of the {len(quality)} rankers differ by more than {least_gap:g} in NDCG@10")
@@ -144,9 +142,8 @@ def sensitivity_table(frame: pd.DataFrame, accuracy: float = 0.95) -> pd.DataFra
     """Return how many impressions each method needs, from a table of `measure_sensitivity`.
 
     A pair becomes sure when its accuracy reaches ``accuracy`` and stays there. ``impressions`` is the median number of
-    impressions until pairs become sure; it is NaN unless more than half of them do. ``pairs_sure`` is the share of
-    pairs that become sure. ``accuracy`` is the mean accuracy of the pairs after all impressions, and ``standard_error``
-    is the error of this mean.
+    impressions until a pair becomes sure. It is NaN if at least half of the pairs never do. ``pairs_sure`` is the share
+    of pairs that become sure. ``accuracy`` is the mean accuracy after all impressions, with its ``standard_error``.
     """
     rows = []
     for method, part in frame.groupby("method", sort=False):
@@ -170,7 +167,7 @@ def sensitivity_table(frame: pd.DataFrame, accuracy: float = 0.95) -> pd.DataFra
 def count_pairs(
     comparison: Comparison, slate: IntVector, won: SignMatrix, times: IntVector, correct: FloatVector, streams: Streams
 ) -> None:
-    """Run one repetition for a method that compares pairs; add to ``correct[c]`` whether the better ranker leads."""
+    """Run one repetition of a method for pairs. Add 1 to ``correct[c]`` if the better ranker is then ahead."""
     n_queries, balance, t = comparison.lists.query_ptr.shape[0] - 1, 0.0, 0
     for c in range(times.shape[0]):
         while t < times[c]:
@@ -184,7 +181,7 @@ def count_pairs(
 def count_sets(
     comparison: Comparison, slate: IntVector, won: SignMatrix, times: IntVector, correct: FloatVector, streams: Streams
 ) -> None:
-    """Run one repetition for a method that compares sets, with a set of two rankers; see `count_pairs`."""
+    """Run one repetition of a method for sets, with a set of two rankers; see `count_pairs`."""
     n_queries, balance, t = comparison.lists.query_ptr.shape[0] - 1, 0.0, 0
     for c in range(times.shape[0]):
         while t < times[c]:
@@ -197,5 +194,5 @@ def count_sets(
 
 @kernel
 def leads(balance: float) -> float:
-    """Return 1 if a sum of outcomes is in favour of the first ranker, 0 if of the second, and 1/2 if it is zero."""
+    """Return 1 if the first ranker is ahead, 0 if the second ranker is ahead, and 1/2 if they are equal."""
     return 0.5 + 0.5 * (int(balance > 1e-9) - int(balance < -1e-9))

@@ -1,4 +1,4 @@
-"""Simulated users as a source of outcomes: draw a query, show a list to a user, and credit the clicks."""
+"""Simulated users as a source of outcomes. Each step shows a combined list to a user, whose clicks decide who wins."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ USERS_NUMBERS = 1  # version of the random queries and coins (`ltr_duel.core.dig
 
 @separate
 class UsersOracle(NamedTuple):
-    """What is needed to compare pairs and sets of rankers, with separate scratch memory for the two."""
+    """What is needed to compare pairs and sets of rankers. Each of the two kinds has its own working memory."""
 
     pairs: Comparison
     slates: Comparison
@@ -57,10 +57,10 @@ implement(multiduel, UsersOracle, _multiduel)
 
 
 class SimulatedUsers(OracleSource):
-    """Simulated users who compare rankers: pass this object to `simulate` instead of a matrix.
+    """Simulated users who compare rankers. Pass this object to `simulate` instead of a matrix.
 
-    For each comparison, a query is drawn at random. A list that is combined from the rankings of the compared rankers
-    is shown to a user, and the user's clicks decide who wins.
+    For each comparison, a query is drawn at random. The rankings of the compared rankers are combined into one list. A
+    user sees this list, and the user's clicks decide who wins.
 
     Parameters
     ----------
@@ -71,11 +71,11 @@ class SimulatedUsers(OracleSource):
     pairs : str or Method
         The method that compares two rankers, with or without parameters.
     outcome : str
-        The outcome rule of the method ``pairs``; by default its first one. If the outcome is a tie, a coin decides.
+        How the method ``pairs`` turns clicks into an outcome; by default its first outcome rule. A coin decides ties.
     slates : str or Method
         The method that compares sets of rankers.
     ties : {"coin", "half"}
-        What happens if a pair of a set is tied: a coin decides, or both get half a win, which is less noisy.
+        What happens if a pair of a set is tied. By default, a coin decides. With "half", each ranker gets half a win.
     top : int
         The number of documents that a list shows.
 
@@ -129,5 +129,5 @@ class SimulatedUsers(OracleSource):
         self.provenance = numbered(facts, slates=method.version, live=USERS_NUMBERS)
 
     def open(self) -> UsersOracle:
-        """Return an oracle for one run, with scratch memory of its own."""
+        """Return the oracle of one run, with its own working memory."""
         return UsersOracle(self._pairs.open(), self._slates.open(), int(self.leaves_ties))

@@ -1,4 +1,4 @@
-"""Run one policy once. The key of the run determines its result."""
+"""Run one policy once. The same `RunKey` always gives the same result."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def run_once(
     *,
     compiled: bool = True,
 ) -> RunResult:
-    """Run a policy once. If the policy has a version for sets and the oracle can compare sets, this version runs."""
+    """Run a policy once. If the source can compare sets, a policy for pairs is replaced by its version for sets."""
     horizon = int(times[-1])
     changes = [step for step in oracle.changes if step < horizon]
     times = np.union1d(times, changes) if changes else times
@@ -52,7 +52,7 @@ def open_run(
     *,
     compiled: bool = True,
 ) -> tuple[Run, Recorder, IntVector]:
-    """Return a run before its first step, the recorder of its counts, and its `run_order`."""
+    """Return a run before its first step, the recorder of its counts, and the order of the arms (see `run_order`)."""
     _, policy, params = suited(configured, to_sets=not oracle.refuses_sets and len(oracle.names) > 2)
     size, late = len(oracle.names), None
     if (key.batch, key.delay) != (1, 0):
@@ -67,14 +67,14 @@ def open_run(
 
 
 def run_streams(key: RunKey) -> Streams:
-    """Return the random streams of a run. Only the stream ``policy`` differs between the policies of a repetition."""
+    """Return the random streams of a run. In one repetition, all policies have the same streams except ``policy``."""
     own = {"policy": stream(key.seed, key.repetition, "policy", key.configuration)}
     return Streams(**own, **{name: stream(key.seed, key.repetition, name) for name in Streams._fields[1:]})
 
 
 def run_order(key: RunKey, size: int) -> IntVector:
-    """Return the random order in which the policy of a run numbers the arms.
+    """Return the random order in which a run numbers the arms. In one repetition, it is the same for all policies.
 
-    The policy's arm k is arm ``order[k]`` of the oracle. All policies of a repetition have the same order.
+    The arm that the policy calls k is arm ``order[k]`` of the source.
     """
     return random_order(size, stream(key.seed, key.repetition, "labels"))

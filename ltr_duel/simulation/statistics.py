@@ -1,7 +1,7 @@
-"""Statistics of simulated runs: means with a spread, identification times, and tests between two policies.
+"""Statistics of simulated runs: means with their spread, the steps until a policy finds the winner, and tests.
 
-The tests are paired: they compare two policies within each repetition. Unpaired tests would be wrong, because all
-policies of a repetition share the random numbers for coins, users and queries.
+The tests are paired, which means that they compare two policies within each repetition. The policies of a repetition
+share random numbers, so that tests of independent samples would be wrong.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ SPREADS = {
 
 
 def final_rows(frame: pd.DataFrame, groups: Sequence[str] = ()) -> pd.DataFrame:
-    """Return the rows at the horizon: the rows of the last step that occurs in the table.
+    """Return the rows of the last step in a table.
 
     Parameters
     ----------
     frame : DataFrame
-        A table with the column t, the step. Each run has a row at its horizon.
+        A table with the column t, the step.
     groups : sequence of str
         Names of columns. The last step is determined for each combination of their values.
 
@@ -51,12 +51,12 @@ def final_rows(frame: pd.DataFrame, groups: Sequence[str] = ()) -> pd.DataFrame:
 
 
 def comparable_rows(frame: pd.DataFrame, groups: Sequence[str] = ()) -> pd.DataFrame:
-    """Return the rows of a table that can be drawn as a curve over the steps, with a new column ``separate``.
+    """Return the rows of a table that can be drawn as a curve over the steps.
 
-    If a policy uses its horizon, only the last row of each run is kept, because regret halfway says nothing about a
-    shorter horizon. If a policy has several horizons in one combination of ``groups``, also only the last rows are
-    kept, because a mean at one step would mix runs of different lengths. In these rows, ``separate`` is true. Without a
-    column horizon, the last step of a policy counts as its horizon.
+    Two kinds of policies get no curve. The first kind uses its horizon, so that its regret halfway says nothing about a
+    shorter horizon. The second kind has runs with several horizons in one of the ``groups``, whose mean would mix
+    different runs. For these policies, only the last row of each run is kept. The new column ``separate`` is true in
+    these rows.
     """
     lines = frame.groupby([*groups, columns.POLICY], sort=False)
     knowing = {
@@ -75,10 +75,10 @@ def with_correct(frame: pd.DataFrame, winner: str | None) -> pd.DataFrame:
 
 
 def identified(frame: pd.DataFrame, winner: str | None) -> pd.DataFrame:
-    """Return the last row of each run, with a new column ``identified_at``: the identification time.
+    """Return the last row of each run, with a new column ``identified_at``.
 
-    This is the first checkpoint from which a run recommends the winner until its end. It is infinite if the last row
-    recommends another arm, and NaN if there is no winner.
+    The column holds the first checkpoint after which the run recommends only the winner. It is infinite if the run ends
+    with another recommendation, and NaN if there is no winner.
     """
     run = frame.groupby([columns.POLICY, columns.REPETITION], sort=False).ngroup()
     missed = frame[columns.RECOMMENDED] != winner
@@ -96,12 +96,11 @@ def averaged(frame: pd.DataFrame, keys: Sequence[str], column: str, spread: str 
     ----------
     frame : DataFrame
     keys : sequence of str
-        Names of columns. A mean is computed for each combination of their values. Rows are sorted by the last key
-        within each combination of the other keys.
+        Names of columns. A mean is computed for each combination of their values. Rows are sorted by the last key.
     column : str
-        The column to average, without rows in which it is NaN.
+        The column to average. Rows in which it is NaN are ignored.
     spread : {"quantiles", "standard error", "sd", "range", "none"}
-        What ``low`` and ``high`` are: see `SPREADS`.
+        The meaning of ``low`` and ``high``: see `SPREADS`.
 
     Returns
     -------
@@ -136,7 +135,7 @@ def averaged(frame: pd.DataFrame, keys: Sequence[str], column: str, spread: str 
 
 
 def summarise(frame: pd.DataFrame, column: str = columns.REGRET) -> pd.DataFrame:
-    """Return a row for each policy, with the columns of `Results.summary`.
+    """Return the table of `Results.summary`.
 
     frame: a table with the columns policy, repetition and t, and the column to summarise.
     """

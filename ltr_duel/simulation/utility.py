@@ -1,11 +1,11 @@
-"""Oracles that compare arms by random utilities.
+"""A source of outcomes that compares arms by random utilities.
 
-In each step, a utility is drawn for every compared arm. The pairs of a set share these utilities, so their outcomes are
-correlated. The link says how the utilities u and v of a pair determine the winner:
+In each step, a utility is drawn for each compared arm. All pairs of a set are compared by the same utilities. The
+*link* is the rule that compares the utilities u and v of two arms. With the link ``normal``, utilities are normal with
+variance 1, and the higher one wins (Table 1 of the multi-dueling paper). With the other links, utilities are 0 or 1,
+and the first arm wins with a probability (Ailon et al.; Wolfenfeld):
 
-- linear, logistic, natural: utilities are 0 or 1, and the first arm wins with probability ``(1 + u - v) / 2``,
-  ``1 / (1 + exp(v - u))`` or ``u / (u + v)``, which is 1/2 if both are 0 (Ailon et al.; Wolfenfeld);
-- normal: utilities are normal with variance 1, and the higher one wins (Table 1 of the multi-dueling paper).
+linear ``(1 + u - v) / 2``; logistic ``1 / (1 + exp(v - u))``; natural ``u / (u + v)``, or 1/2 if both are 0
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class UtilityOracle(NamedTuple):
 
 @kernel
 def win_probability(u: float, v: float, link: int) -> float:
-    """Return the probability that an arm with utility u beats one with utility v, if the link is not normal."""
+    """Return the probability that an arm with utility u beats an arm with utility v. The link must not be normal."""
     if link == 0:
         return 0.5 * (1.0 + u - v)
     if link == 1:
@@ -62,7 +62,7 @@ def win_probability(u: float, v: float, link: int) -> float:
 
 @kernel
 def first_wins(u: float, v: float, link: int, rng: np.random.Generator) -> int:
-    """Compare two utilities: return +1 if the first wins, and -1 if the second wins."""
+    """Compare two utilities: return 1 if the first wins, and -1 if the second wins."""
     if link == NORMAL:
         return 1 if u > v else -1
     return 1 if uniform(rng) < win_probability(u, v, link) else -1
@@ -98,16 +98,16 @@ implement(multiduel, UtilityOracle, _multiduel)
 
 
 class FromUtilities(OracleSource):
-    """An oracle that compares arms by random utilities.
+    """A source of outcomes that compares arms by random utilities.
 
-    Pass it to `simulate`, together with the exact matrix: ``simulate(oracle, ..., preferences=oracle.preferences())``.
+    Pass it to `simulate` together with its exact matrix: ``simulate(oracle, ..., preferences=oracle.preferences())``.
 
     Parameters
     ----------
     means : sequence of float, shape (K,)
         The mean utility of each arm; between 0 and 1 except with the link ``normal``.
     link : {"linear", "logistic", "natural", "normal"}
-        How utilities determine the winner: see `ltr_duel.simulation.utility`.
+        How utilities decide which arm wins: see `ltr_duel.simulation.utility`.
     names : sequence of str, optional
         The names of the arms; by default "0", "1", ...
 
@@ -139,7 +139,7 @@ class FromUtilities(OracleSource):
         self.provenance = numbered(facts, utilities=UTILITY_NUMBERS)
 
     def open(self) -> UtilityOracle:
-        """Return an oracle for one run, with scratch memory of its own."""
+        """Return the oracle of one run, with its own working memory."""
         return UtilityOracle(self._means, self._link, np.zeros(len(self._means)))
 
     def preferences(self) -> PreferenceMatrix:

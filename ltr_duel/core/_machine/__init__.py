@@ -1,10 +1,4 @@
-"""The part of the package that knows the compiler: only its modules import numba's internals and llvmlite.
+"""The part of the package that knows the compiler. Only its modules import llvmlite and internals of numba.
 
-`options`
-    The compiler's options: documented ones, and undocumented ones if the installed numba supports them.
-`instructions`, `lanes`, `coins`, `generators`, `addresses`
-    Python functions that are replaced by LLVM instructions in compiled code. Both forms return the same values.
-
-These modules do not change numba for other packages: all entries that they add to numba's tables are for functions and
-types of this package. `ltr_duel.core.jit` and `ltr_duel.core.dispatch` use these modules and documented parts of numba.
+They add entries to numba's tables only for functions and types of this package, so numba is unchanged for others.
 """

@@ -1,7 +1,7 @@
 """Call compiled functions by their address, and pass them a NamedTuple of arrays by its address.
 
-The caller's code then depends neither on the function nor on the class of the NamedTuple, and is compiled only once.
-The NamedTuple is stored as *words*: 64-bit numbers that describe its arrays and contain its other values.
+The code of the caller then does not depend on the function, and is compiled only once. The NamedTuple is stored as
+*words*. These are 64-bit numbers that describe its arrays and contain its other values.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _WORD = ir.IntType(64)
 
 
 class WordsType(types.Type):  # type: ignore[misc]  # numba has no type annotations
-    """numba's type for the address of words; ``kind`` is numba's type of the value that the words describe."""
+    """numba's type for the address of words that describe a value of the type ``kind``."""
 
     def __init__(self, kind: Any) -> None:
         self.kind = kind
@@ -35,7 +35,7 @@ class _Model(models.PrimitiveModel):  # type: ignore[misc]
 
 
 def words_of(value: Any) -> list[Any]:
-    """Return a value as words of 64 bits: addresses, shapes and strides of arrays, integers, floats."""
+    """Return a value as 64-bit words: addresses, shapes and strides of arrays, integers, floats."""
     if isinstance(value, tuple):
         return [word for part in value for word in words_of(part)]
     if isinstance(value, np.ndarray):
@@ -44,7 +44,7 @@ def words_of(value: Any) -> list[Any]:
 
 
 def value_at(words: int) -> Any:
-    """Return the value whose words are at this address, which must be of `WordsType`; for compiled code only."""
+    """Return the value whose words are at an address of the type `WordsType`. Only compiled code can call this."""
     raise TypeError("only compiled code has values at addresses")
 
 

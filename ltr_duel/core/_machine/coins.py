@@ -1,7 +1,6 @@
-"""Flip 32 coins at once: compare random words with words that represent probabilities, and count the wins.
+"""Flip 32 coins at once: compare random words with words that represent probabilities.
 
-The compiler does not make such instructions from loops. With them, a tournament between arms with sampled outcomes
-takes a third of the time.
+The compiler would not make these instructions from a loop. A tournament between arms takes a third of the time.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _PAIR = types.UniTuple(types.int64, 2)
 def compare_words(words: NDArray[np.uint16], levels: NDArray[np.uint16]) -> tuple[int, int]:
     """Compare the first 32 words with the first 32 levels.
 
-    Bit k of the first result is 1 if word k is below level k, bit k of the second is 1 if word k equals level k.
+    Bit k of the first result is 1 if word k is below level k. Bit k of the second result is 1 if the two are equal.
     """
     both = list(enumerate(zip(words[:COINS].tolist(), levels[:COINS].tolist(), strict=True)))
     return sum((a < b) << k for k, (a, b) in both), sum((a == b) << k for k, (a, b) in both)
@@ -53,7 +52,7 @@ def _tally_bits(write: Writer, counts: Any, at: Any, mask: Any) -> Any:
 
 
 def write_words(lane: NDArray[np.uint64], seed: int | np.uint64, start: int) -> None:
-    """Write eight numbers of the random sequence of a 64-bit seed to ``lane``, from index ``start`` on.
+    """Write eight random numbers to ``lane``: the numbers from index ``start`` on in the sequence of a seed.
 
     The generator is splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014).
     """

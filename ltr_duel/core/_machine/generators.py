@@ -1,9 +1,8 @@
-"""Random numbers in compiled code: a kernel receives addresses instead of a numpy Generator, and draws from these.
+"""Random numbers in compiled code, which gets the addresses of a numpy Generator instead of the object.
 
-Kernels are compiled without reference counts, so they cannot hold a Python object. When Python calls a kernel, each
-Generator is replaced by addresses from its ``bit_generator.ctypes``. A PCG64 of the expected layout is advanced by the
-compiled code itself (`Stepped`). This takes a third of the time of a call of numpy's function (`Called`), and gives the
-same numbers and the same final state.
+Kernels cannot hold Python objects, because they are compiled without reference counts. For a PCG64 generator, the
+compiled code computes the numbers itself (`Stepped`). This takes a third of the time of a call of numpy's function
+(`Called`) and gives the same numbers.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _WIDE, _HUGE, _DOUBLE = ir.IntType(64), ir.IntType(128), ir.DoubleType()
 
 
 class Stepped(NamedTuple):
-    """The address of the state of a Generator that compiled code advances itself."""
+    """The address of the state of a Generator whose numbers compiled code computes itself."""
 
     state: int
 
@@ -38,7 +37,7 @@ class Called(NamedTuple):
 
 
 def borrowed(rng: np.random.Generator) -> Stepped | Called:
-    """Return the addresses of a Generator; the Generator must outlive the use of the addresses."""
+    """Return the addresses of a Generator. The Generator must live longer than the addresses."""
     bits = rng.bit_generator
     if type(bits) is np.random.PCG64 and _steps_in_place():
         return Stepped(bits.ctypes.state_address)
@@ -55,7 +54,7 @@ def _steps_in_place() -> bool:
 
 
 class BorrowedType(types.Type):  # type: ignore[misc]  # numba has no type annotations
-    """numba's type for `Stepped` or `Called`: separate types, so that code for one contains no code for the other."""
+    """numba's type for `Stepped` or `Called`. The two have separate types, and therefore separate code."""
 
     def __init__(self, fields: tuple[str, ...]) -> None:
         self.fields = fields
@@ -96,7 +95,7 @@ def uniform(rng: np.random.Generator) -> float:
     Returns
     -------
     float
-        The value that ``rng.random()`` would return; the generator's state afterwards is the same, too.
+        The number that ``rng.random()`` would return. The generator changes in the same way.
 
     Examples
     --------

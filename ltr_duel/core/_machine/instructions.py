@@ -1,8 +1,8 @@
-"""Replace Python functions by LLVM instructions in compiled code.
+"""Replace Python functions in compiled code by processor instructions that numba would not produce.
 
-Some functions that kernels call have two forms. The plain Python form runs when a kernel is interpreted. The other, an
-intrinsic, generates the instructions for compiled code. Before a kernel is compiled, `compiled_text` binds the global
-names of such functions to their intrinsics. If compiled code calls a function in another way, numba finds an overload.
+A replaced function has two forms. The plain Python form runs without compilation. The other form writes LLVM
+instructions, the language into which numba compiles. `compiled_text` puts the second form into a function before the
+function is compiled.
 """
 
 from __future__ import annotations
@@ -27,44 +27,44 @@ _MARK = "_keeps_writes"  # a global name of the functions of this package
 
 
 class Writer:
-    """Writes the instructions of one call; an array is identified by its position among the arguments."""
+    """Writes the LLVM instructions for one call. Its methods name an array by its position among the arguments."""
 
     def __init__(self, context: Any, builder: Any, signature: Any, args: Any) -> None:
         self.context, self.builder = context, builder
         self.kinds, self._args = signature.args, args
 
     def load(self, kind: ir.Type, array: int, at: Any) -> Any:
-        """Load a value of the type ``kind``, such as a vector, from an array, beginning at index ``at``."""
+        """Read a value of the type ``kind``, such as a vector, that begins at index ``at`` of an array."""
         value = self.builder.load(self.address(kind, array, at))
-        value.align = self.kinds[array].dtype.bitwidth // 8  # alignment of one number, as loads begin at any index
+        value.align = self.kinds[array].dtype.bitwidth // 8  # of one number, because a load may begin at any index
         return value
 
     def store(self, kind: ir.Type, array: int, at: Any, value: Any) -> None:
-        """Store a value at the place from which `load` would read it."""
+        """Write a value to an array, beginning at index ``at``."""
         self.builder.store(value, self.address(kind, array, at)).align = self.kinds[array].dtype.bitwidth // 8
 
     def spread(self, number: Any, kind: ir.VectorType) -> Any:
-        """Put a number into all lanes of a vector."""
+        """Return a vector whose elements all equal a number."""
         nothing = ir.Constant(kind, ir.Undefined)
         one = self.builder.insert_element(nothing, number, ir.Constant(ir.IntType(32), 0))
         first = ir.Constant(ir.VectorType(ir.IntType(32), kind.count), [0] * kind.count)
         return self.builder.shuffle_vector(one, nothing, first)
 
     def mask(self, bits: Any) -> Any:
-        """Return a vector of bits as an integer of 64 bits."""
+        """Return a vector of bits as a 64-bit integer."""
         return self.builder.zext(self.builder.bitcast(bits, ir.IntType(bits.type.count)), ir.IntType(64))
 
     def address(self, kind: ir.Type, array: int, at: Any) -> Any:
-        """Return the address of index ``at`` of an array, as the address of a value of the type ``kind``."""
+        """Return the address of index ``at`` of an array, as a pointer to the type ``kind``."""
         own = cgutils.create_struct_proxy(self.kinds[array])(self.context, self.builder, value=self._args[array])
         return self.builder.bitcast(self.builder.gep(own.data, [at]), kind.as_pointer())
 
 
 def in_place_of(function: Callable[..., Any], returns: Any, *takes: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Replace a function in compiled code by the instructions that the decorated function writes to a `Writer`.
+    """Replace a function in compiled code by the instructions that the decorated function gives to a `Writer`.
 
-    returns: numba's type of the result, or a function that returns it for the types of the arguments.
-    *takes: the types to which the arguments are cast; None keeps the type of the argument.
+    returns: numba's type of the result, or a function that returns this type for the types of the arguments.
+    *takes: the type of each argument, to which it is converted. None means that the argument keeps its type.
     """
 
     def define(write: Callable[..., Any]) -> Callable[..., Any]:
@@ -100,7 +100,7 @@ def compiled_as(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], 
 
 
 def resolved_as(resolve: Callable[..., Any], function: Callable[..., Any], **options: Any) -> None:
-    """In place of ``function``, compile the function that ``resolve`` returns for the types of the arguments."""
+    """Replace a function in compiled code by the function that ``resolve`` returns for the types of the arguments."""
 
     def typed(*args: Any) -> Callable[..., Any]:
         return resolve(*args)
@@ -112,11 +112,10 @@ def resolved_as(resolve: Callable[..., Any], function: Callable[..., Any], **opt
 def compiled_text(
     function: Callable[..., Any], folder: str = "", parts: Mapping[str, Any] | None = None
 ) -> Callable[..., Any]:
-    """Return a copy of a function for numba to compile; it calls the intrinsics, and its file name locates the cache.
+    """Return a copy of a function for numba, in which replaced functions have their compiled form.
 
-    numba stores compiled code beside the source file of a function. If ``folder`` is given, an empty file in this
-    folder, named after the module, replaces the source file. The folder is named after a digest of the sources.
-    ``parts`` maps further global names to their replacements.
+    Compiled code is stored beside a source file. If ``folder`` is given, the copy names an empty file in this folder as
+    its source. ``parts`` has other functions to replace, by their global names.
     """
     given, code = function.__globals__, function.__code__
     names: dict[str, Any] = {"__name__": given["__name__"], _MARK: True}
@@ -137,10 +136,10 @@ def compiled_text(
 
 
 def _keep_write(statement: Any, _: Any, live: set[str], *rest: Any) -> Any:
-    """Keep a write to an array in functions of this package, which numba would remove.
+    """Keep a write to an array that numba would remove as useless.
 
-    After numba has inlined a function, it removes writes to arrays that it does not recognise as parts of an argument.
-    Examples are arrays from a call, or from a tuple that the function builds, ``a, b = state.a, state.b``.
+    When numba has copied a function into its caller, it no longer knows that some arrays are parts of an argument.
+    Examples are the arrays ``a`` and ``b`` after ``a, b = state.a, state.b``.
     """
     func_ir = rest[2]
     if _MARK in func_ir.func_id.func.__globals__:

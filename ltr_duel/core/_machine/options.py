@@ -1,8 +1,7 @@
 """The options with which numba compiles kernels.
 
-Three options are documented. An undocumented option is used only if it has the expected effect in the installed numba.
-Undocumented options make kernels faster and do not change the values that they return. ``LTR_DUEL_COMPILER=plain``
-switches them off.
+Undocumented options make kernels faster and do not change results. They are used only if the installed numba has them.
+``LTR_DUEL_COMPILER=plain`` switches them off.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _UNDOCUMENTED: dict[str, tuple[bool, Callable[[Any], bool]]] = {
 
 
 def is_effective(name: str) -> bool:
-    """Return whether the installed numba has an undocumented option with the expected effect."""
+    """Return whether the installed numba has an undocumented option, with the expected effect."""
     value, shows = _UNDOCUMENTED[name]
     try:
         from numba.core.compiler import Flags
@@ -55,7 +54,7 @@ INLINED = KERNEL | {name: value for name, value in _USED.items() if name == _INL
 
 
 def compiler() -> str:
-    """Return a description of the compiler: the version of numba, and the undocumented options that are in use."""
+    """Return the version of numba, and the undocumented options in use."""
     if numba.config.DISABLE_JIT:
         return "interpreted"
     return f"numba {numba.__version__}, {'plain' if _is_plain() else ', '.join(sorted(_USED))}"

@@ -1,4 +1,4 @@
-"""Store compiled code on disk, and say so in one line on stderr when code has to be compiled."""
+"""Store compiled code on disk, and print a line when code must be compiled."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ LINE = "compiling on first use, which takes some seconds; later runs load the co
 
 
 class _Cache(FunctionCache):  # type: ignore[misc]  # numba has no types
-    """The stored code of a function. If the disk fails, code is compiled again, and the program goes on.
+    """The stored code of a function. If the disk fails, the code is compiled again.
 
-    Code for types from outside this package is not stored: the source of such a type may be edited, and other processes
-    could not read an index that names its class.
+    Code for types from outside this package is not stored, because the source of such a type may be edited.
     """
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -44,7 +43,7 @@ class _Cache(FunctionCache):  # type: ignore[misc]  # numba has no types
 
 
 def compiled(text: Callable[..., Any], options: dict[str, Any], *, stored: bool) -> Any:
-    """Return numba's dispatcher for a function; ``stored`` loads and stores its code beside the function's file."""
+    """Return numba's dispatcher for a function. With ``stored``, its code is kept beside the function's file."""
     dispatcher = numba.njit(**options)(text)
     if stored:
         dispatcher._cache = _Cache(text)
@@ -52,7 +51,7 @@ def compiled(text: Callable[..., Any], options: dict[str, Any], *, stored: bool)
 
 
 def is_stored(dispatcher: Any, sig: tuple[Any, ...]) -> bool:
-    """Return whether code for these types is in memory or on disk; also True if such code is never stored."""
+    """Return whether code for these types is in memory or on disk. It is also True if the code is never stored."""
     cache = dispatcher._cache
     if sig in dispatcher.overloads or not isinstance(cache, _Cache):
         return True
@@ -66,7 +65,7 @@ def address_of(dispatcher: Any, sig: tuple[Any, ...]) -> int:
 
 
 def _is_from_here(kinds: Any) -> bool:
-    """Return whether no type, at any depth, is a NamedTuple of a class from outside this package."""
+    """Return whether no type contains a NamedTuple of a class from outside this package."""
     return all(
         getattr(kind, "instance_class", _is_from_here).__module__.startswith("ltr_duel.")
         and (not isinstance(kind, types.BaseTuple) or _is_from_here(kind))

@@ -99,7 +99,7 @@ class Planner:
         *,
         at: int = 0,
         mode: str = RUNNING,
-        winner: str = "",
+        winner: str | None = None,
         share: float | None = None,
         holdback: float | None = None,
     ) -> LivePlan:
@@ -170,8 +170,9 @@ def _decided(won: SignVector, coins: Coins, places: IntVector) -> SignVector:
 
 
 def next_plan(
-    settings: Settings, log: ClickLog | None = None, *, at: float, last: LivePlan | None = None, winner: str = ""
-) -> LivePlan:
+    settings: Settings, log: ClickLog | None = None, *, at: float, last: LivePlan | None = None,
+    winner: str | None = None,
+) -> LivePlan:  # fmt: skip
     """Make the next plan of an experiment from its settings and the log of all earlier plans.
 
     Parameters
@@ -184,7 +185,7 @@ def next_plan(
         because clicks may still arrive.
     last : LivePlan, optional
         The last plan, which the new plan follows; by default, the new plan is the first.
-    winner : str
+    winner : str, optional
         A ranker whose list all users get from now on, except for users who are held back. By default, there is none.
 
     Returns
@@ -209,7 +210,7 @@ def next_plan(
     if last is not None and settings.seed not in (None, int(last.salt)):
         raise InputError("seed: differs from the seed of the last plan")
     settings = with_seed(settings) if last is None else replace(settings, seed=int(last.salt))
-    if winner and winner not in settings.rankers:
+    if winner is not None and winner not in settings.rankers:
         raise errors.unknown_name("ranker", winner, settings.rankers)
     planner, version = Planner(settings), 1 if last is None else last.version + 1
     if last is not None and last.settings != _digest_of(settings):

@@ -149,7 +149,7 @@ def _answer(
     screening = screen(simulator, candidates, worlds, times, runs)
     finalists = finalists_of(screening, candidates)
     results = confirm(simulator, finalists, worlds, times, settings["simulations"], confidence)
-    advised = next(candidate for candidate in finalists if candidate.label == results[0].candidate)
+    advised = next(candidate for candidate in finalists if candidate.name == results[0].candidate)
     sure = results[0].worst.right.value >= confidence
     world = worlds[results[0].worlds.index(results[0].worst)]
     [sample] = simulator.samples([RunRequest(advised, noisier(world), runs)], "noisier", times, "noisier users")
@@ -200,7 +200,7 @@ def _live(candidate: Candidate, settings: dict[str, Any]) -> dict[str, Any]:
     return {
         "name": "advised",
         "rankers": tuple(settings["rankers"]),
-        "policy": candidate.policy.label,
+        "policy": candidate.name.partition("/")[0],
         "method": candidate.method,
         "outcome": candidate.outcome if candidate.compares_pairs else "",
         "top": settings["top"],

@@ -154,17 +154,11 @@ def _answer(
     world = worlds[results[0].worlds.index(results[0].worst)]
     [sample] = simulator.samples([RunRequest(advised, noisier(world), runs)], "noisier", times, "noisier users")
     return Advice(
-        "deploy" if sure else "too small",
-        settings,
-        ndcg,
-        times,
-        unsure,
-        tuple(results),
-        tuple(screening),
+        "deploy" if sure else "too small", settings, ndcg, times, unsure, tuple(results), tuple(screening),
         world_result(sample, times, world.users.name, confidence, confidence, world.least_mistake),
         None if sure else _sufficient_budget(simulator, RunRequest(advised, world, runs), budget, confidence),
         _live(advised, settings),
-    )
+    )  # fmt: skip
 
 
 def _sufficient_budget(simulator: Simulator, request: RunRequest, budget: int, confidence: float) -> SufficientBudget:
@@ -178,14 +172,9 @@ def _sufficient_budget(simulator: Simulator, request: RunRequest, budget: int, c
     hits = int(sample.right[:, -1].sum())
     named = int(np.bincount(sample.named[:, -1]).argmax())
     return SufficientBudget(
-        request.world.users.name,
-        request.runs,
-        tried if hits / request.runs >= confidence else None,
-        tried,
-        share(hits, request.runs, confidence),
-        request.world.rankings.names[named],
-        float(request.world.gaps[named]),
-    )
+        request.world.users.name, request.runs, tried if hits / request.runs >= confidence else None, tried,
+        share(hits, request.runs, confidence), request.world.rankings.names[named], float(request.world.gaps[named]),
+    )  # fmt: skip
 
 
 def _unsure(world: World, confidence: float) -> tuple[str, ...]:

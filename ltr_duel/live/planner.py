@@ -94,33 +94,22 @@ class Planner:
         return steps
 
     def plan(
-        self,
-        version: int | None = None,
-        *,
-        at: int = 0,
-        mode: str = RUNNING,
-        winner: str | None = None,
-        share: float | None = None,
-        holdback: float | None = None,
-    ) -> LivePlan:
+        self, version: int | None = None, *, at: int = 0, mode: str = RUNNING, winner: str | None = None,
+        share: float | None = None, holdback: float | None = None,
+    ) -> LivePlan:  # fmt: skip
         """Return the current plan. The defaults are the planner's version, and the settings' share and holdback."""
         settings, names = self.settings, self.settings.rankers
         sets = [(tuple([names[arm] for arm in arms]), count) for arms, count in self._sets.items()]
         return LivePlan(
-            experiment=settings.name,
-            version=version or self.version,
-            at=at,
-            mode=mode,
-            winner=winner,
+            experiment=settings.name, version=version or self.version, at=at, mode=mode, winner=winner,
             share=settings.share if share is None else share,
             holdback=settings.holdback if holdback is None else holdback,
             **{name: getattr(settings, name) for name in ("policy", "method", "outcome", "top", "incumbent")},
             salt=str(settings.seed),
             sets=tuple(sorted(sets, key=lambda draw: (-draw[1], draw[0]))),
             recommended=names[self._left[self._learner.recommend()]],
-            settings=_digest_of(settings),
-            learned=self.learned,
-        )
+            settings=_digest_of(settings), learned=self.learned,
+        )  # fmt: skip
 
     def _drawn(self) -> Counter[tuple[int, ...]]:
         drawn = self._learner.ask(self.settings.batch)

@@ -149,22 +149,16 @@ def _answer(
     screening = screen(simulator, candidates, worlds, times, runs)
     finalists = finalists_of(screening, candidates)
     results = confirm(simulator, finalists, worlds, times, settings["simulations"], confidence)
-    advised = next(candidate for candidate in finalists if candidate.label == results[0].candidate)
+    advised = next(candidate for candidate in finalists if candidate.name == results[0].candidate)
     sure = results[0].worst.right.value >= confidence
     world = worlds[results[0].worlds.index(results[0].worst)]
     [sample] = simulator.samples([RunRequest(advised, noisier(world), runs)], "noisier", times, "noisier users")
     return Advice(
-        "deploy" if sure else "too small",
-        settings,
-        ndcg,
-        times,
-        unsure,
-        tuple(results),
-        tuple(screening),
+        "deploy" if sure else "too small", settings, ndcg, times, unsure, tuple(results), tuple(screening),
         world_result(sample, times, world.users.name, confidence, confidence, world.least_mistake),
         None if sure else _sufficient_budget(simulator, RunRequest(advised, world, runs), budget, confidence),
         _live(advised, settings),
-    )
+    )  # fmt: skip
 
 
 def _sufficient_budget(simulator: Simulator, request: RunRequest, budget: int, confidence: float) -> SufficientBudget:
@@ -178,14 +172,9 @@ def _sufficient_budget(simulator: Simulator, request: RunRequest, budget: int, c
     hits = int(sample.right[:, -1].sum())
     named = int(np.bincount(sample.named[:, -1]).argmax())
     return SufficientBudget(
-        request.world.users.name,
-        request.runs,
-        tried if hits / request.runs >= confidence else None,
-        tried,
-        share(hits, request.runs, confidence),
-        request.world.rankings.names[named],
-        float(request.world.gaps[named]),
-    )
+        request.world.users.name, request.runs, tried if hits / request.runs >= confidence else None, tried,
+        share(hits, request.runs, confidence), request.world.rankings.names[named], float(request.world.gaps[named]),
+    )  # fmt: skip
 
 
 def _unsure(world: World, confidence: float) -> tuple[str, ...]:
@@ -200,7 +189,7 @@ def _live(candidate: Candidate, settings: dict[str, Any]) -> dict[str, Any]:
     return {
         "name": "advised",
         "rankers": tuple(settings["rankers"]),
-        "policy": candidate.policy.label,
+        "policy": candidate.name.partition("/")[0],
         "method": candidate.method,
         "outcome": candidate.outcome if candidate.compares_pairs else "",
         "top": settings["top"],

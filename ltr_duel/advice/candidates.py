@@ -31,9 +31,15 @@ DEFAULTS = (
 class Candidate(NamedTuple):
     """A policy, and the method that compares the rankers that it chooses."""
 
-    label: str
+    label: str  # as the user names it; also names the random numbers of its runs
     policy: components.Configured[Policy]
     method: str
+
+    @property
+    def name(self) -> str:
+        """Policy and method. The policy is the one that runs: 'auto_sets', not 'auto', if the method compares sets."""
+        given, runs = self.policy.label, self.policy.component.name
+        return f"{given if given.partition(':')[0] == runs else runs}/{self.method}"
 
     @property
     def compares_pairs(self) -> bool:
@@ -51,7 +57,7 @@ def candidates_named(labels: Sequence[str] = ()) -> list[Candidate]:
     if not isinstance(labels, Sequence):
         raise InputError(f"candidates must be a list of strings, not {errors.shown(labels)}")
     candidates = [_candidate(label) for label in ((labels,) if isinstance(labels, str) else labels) or DEFAULTS]
-    names = [candidate.label for candidate in candidates]
+    names = [candidate.name for candidate in candidates]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice:
         raise InputError(f"the candidate '{twice}' is named twice")

@@ -27,7 +27,7 @@ def screen(
     samples = simulator.samples(requests, "screening", times, f"{len(candidates)} candidates")
     results = [
         ScreeningResult(
-            candidate.label,
+            candidate.name,
             runs,
             min(float(sample.right[:, -1].mean()) for sample in part),
             max(float(sample.loss.mean()) for sample in part),
@@ -59,7 +59,7 @@ def confirm(
     level = 1 - (1 - confidence) / (len(worlds) * min(FINALISTS, len(finalists)))
     results = [
         CandidateResult(
-            candidate.label,
+            candidate.name,
             tuple(
                 world_result(sample, times, world.users.name, confidence, level, world.least_mistake)
                 for sample, world in zip(part, worlds, strict=True)
@@ -74,7 +74,7 @@ def confirm(
 
 def finalists_of(screening: Sequence[ScreeningResult], candidates: Sequence[Candidate]) -> list[Candidate]:
     """Return the three candidates with the lowest loss, and also the baseline."""
-    labelled = {candidate.label: candidate for candidate in candidates}
+    labelled = {candidate.name: candidate for candidate in candidates}
     first = [result.candidate for result in screening[:FINALISTS]]
     also = [BASELINE] if BASELINE in labelled and BASELINE not in first else []
     return [labelled[name] for name in (*first, *also)]

@@ -58,7 +58,7 @@ def plot_accuracy(
             share = f", one run is {1 / max(1, runs.min()):.0%}" * few
             add_legend(ax, title=describe_means(runs, "none") + share, paper=width)
     else:
-        ax.annotate("no Condorcet winner", (0.5, 0.5), xycoords="axes fraction", ha="center", color="#5d6670")
+        ax.annotate(columns.NOBODY, (0.5, 0.5), xycoords="axes fraction", ha="center", color="#5d6670")
     ax.set(xscale="log", ylim=(-0.03, 1.03), ylabel="share of runs that\nname the winner")
     label_x(ax, STEPS, frame)
     ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")

@@ -119,17 +119,10 @@ def visible_spread(table: pd.DataFrame, spread: str) -> str:
 
 
 def draw_over_time(
-    ax: Axes,
-    frame: pd.DataFrame,
-    column: str,
-    *,
-    choices: LineChoices,
-    spread: str,
-    log: str = "xy",
-    start: float = 0,
+    ax: Axes, frame: pd.DataFrame, column: str, *, choices: LineChoices, spread: str, log: str = "xy", start: float = 0,
     x: str = columns.T,
-) -> pd.DataFrame:
-    """Plot the mean of each policy against steps or outcomes; return the table of the plotted means.
+) -> pd.DataFrame:  # fmt: skip
+    """Plot the mean of each policy against steps or outcomes, and return the table of the plotted means.
 
     For a policy that uses its horizon or has several horizons, only the ends of its runs are drawn, as markers. If
     ``x`` is the number of outcomes, a checkpoint is drawn at its mean number of outcomes.

@@ -98,7 +98,7 @@ def plot_regret(
     (abscissa, xlabel), frame, width = _ABSCISSAE[x], tidy(results), choices.get("width", "")
     if not column:
         decided = col.REGRET in frame and frame[col.REGRET].notna().any()
-        column, title = (col.REGRET, title) if decided else (col.COPELAND, f"{title}\nno Condorcet winner".lstrip())
+        column, title = (col.REGRET, title) if decided else (col.COPELAND, f"{title}\n{col.NOBODY}".lstrip())
     ax = prepared_axes(ax, 7.2, max(4.8, 0.8 + 0.2 * frame[col.POLICY].nunique()), title, width)  # for a long legend
     errors.require_one_of("column", abscissa, [str(name) for name in frame.columns])
     table = draw_over_time(ax, frame, column, choices=choices, spread=spread, log=log, start=start, x=abscissa)
@@ -171,7 +171,7 @@ def plot_facets(
         rows = results[results[col.PROBLEM] == problem]
         drawn = column if col.COPELAND in columns else col.defined_regret(rows, column)
         label = col.regret_label(drawn)
-        title = str(problem) + " (no Condorcet winner)" * (drawn != column)
+        title = str(problem) + f" ({col.NOBODY})" * (drawn != column)
         if rows[drawn].notna().any():
             look: dict[str, Any] = {"spread": spread, "start": start, "log": log, "legend": False, **choices}
             plot_regret(rows, ax, column=drawn, title=title, **look)

@@ -104,13 +104,14 @@ def control(store: Path, action: str, value: str, holdback: float | None) -> Non
 @option("-o", "--out", type=CONTINUED_FILE, default="plan.json", help="The plan; a copy is kept beside it.")
 @click.option("--keys", type=PATH, help="Key file.  [default: key_file in CONFIG, or live.keys]")
 @click.option("--at", type=click.DateTime(_TIMES), help="Time from which the plan is used, UTC.  [default: now]")
-@click.option("--serve", default="", metavar="RANKER", help="Show RANKER to all users who are not held back.")
+@click.option("--serve", metavar="RANKER", help="Show RANKER to all users who are not held back.")
 @click.option("--check", "checks", is_flag=True, help="Fail if the log is not sound, or contradicts the stored plans.")
 @options.plugin
 @options.explain
 def plan(
-    config: Path, log: LogOptions, out: Path, keys: Path | None, at: datetime | None, serve: str, checks: bool
-) -> None:
+    config: Path, log: LogOptions, out: Path, keys: Path | None, at: datetime | None, serve: str | None,
+    checks: bool,
+) -> None:  # fmt: skip
     """Make the next plan of the experiment in CONFIG, from the log of all earlier plans.
 
     A plan has the probability with which each set of rankers is shown. Any number of machines can follow a plan, in

@@ -23,6 +23,7 @@ from ltr_duel.core import InputError, errors, files, plugins
 # Some versions of click raise this error for a group without a command; other versions print the help.
 _HELP_WANTED = getattr(click.exceptions, "NoArgsIsHelpError", ())
 _CLOSED_PIPE = 141  # 128 + SIGPIPE
+_COMPILING = "LTR_DUEL_COMPILER", "NUMBA_DISABLE_JIT"  # variables that change how functions are compiled
 # Allocations between two runs of Python's garbage collector; Python's default is 700. Hardly any object is freed while
 # modules are imported, and frequent collections took a third of the time of a small command.
 _OBJECTS_BETWEEN_COLLECTIONS = 50_000
@@ -54,12 +55,12 @@ class TopCommands(Commands):
 
 def _print_version(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
     if wanted and not context.resilient_parsing:
-        compiler = core.compiler()  # an invalid LTR_DUEL_COMPILER is an error here, too
-        versions = core.versions_of(["ltr-duel", "numpy", "scipy", "pyarrow", "duckdb"])
+        versions = core.versions_of(["ltr-duel", "numpy", "scipy", "numba", "pyarrow", "duckdb"])
         own = versions.pop("ltr-duel")
-        libraries = ", ".join(f"{name} {version}" for name, version in versions.items())
+        facts = [f"{name} {version}" for name, version in versions.items()] + [core.host.system()]
+        facts += [f"{name}={os.environ[name]}" for name in _COMPILING if os.environ.get(name)]
         click.echo(f"ltr-duel, version {own}")
-        click.echo(f"Python {platform.python_version()}, {libraries}, {core.host.system()}, {compiler}")
+        click.echo(", ".join([f"Python {platform.python_version()}", *facts]))
         context.exit()
 
 

@@ -33,11 +33,12 @@ _EFFECTS = (0.01, 0.02, 0.05, 0.1)  # effects in the table, beside the estimated
 @option("--power", type=float, default=0.8, help="Probability of detecting the effect.")
 @option("--confidence", type=float, default=0.95, help="Confidence of the test.")
 @options.plugin
+@options.seed
 @options.jobs
 @options.explain
 def command(
     log: LogOptions, skip_bad: int, outcome: str, users: Path | None, clicks: str, corpus: Corpus,
-    effects: tuple[float, ...], power: float, confidence: float, jobs: int,
+    effects: tuple[float, ...], power: float, confidence: float, seed: int, jobs: int,
 ) -> None:  # fmt: skip
     """Plan how many impressions an experiment needs to show the better ranker.
 
@@ -50,8 +51,8 @@ def command(
     rankers, notes, errors_in = 2, list[str](), f"with power {power:g} at confidence {confidence:g}"
     if users is not None:
         matrix = preferences.estimate_preferences(
-            corpus.rankings(users, jobs), clicks=clicks, method=_METHOD, comparisons=_COMPARISONS, jobs=jobs,
-            variance_reduction="none",
+            corpus.rankings(users, jobs), clicks=clicks, method=_METHOD, comparisons=_COMPARISONS, seed=seed,
+            jobs=jobs, variance_reduction="none",
         )  # fmt: skip
         pairs, rankers, basis = logs.pairs_in_matrix(matrix), len(matrix), f"simulated users ({clicks}), {_METHOD}"
     elif log.is_given:

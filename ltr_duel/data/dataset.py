@@ -270,7 +270,7 @@ class Description(NamedTuple):
     grade_counts: NDArray[np.int64]  # (grades,) number of documents of each grade
     queries_without_relevant: int  # number of queries whose documents all have grade 0
     dead: list[int]  # features that are 0 everywhere
-    constant: list[int]  # other features that are constant within each query
+    constant: list[int]  # features that are constant within each query, the dead ones among them
     twins: list[tuple[int, int]]  # pairs of all other features that have the same values everywhere
     missing: dict[int, int]  # for each feature with missing values (NaN), their number
 
@@ -302,7 +302,8 @@ def describe(dataset: Dataset) -> Description:
             missing[number] = empty
         if not np.any(values):
             dead.append(number)
-        elif not empty and np.all(np.maximum.reduceat(values, starts) == np.minimum.reduceat(values, starts)):
+        known = np.where(np.isnan(values), -np.inf, values) if empty else values  # missing values tie, as in rankings
+        if np.all(np.maximum.reduceat(known, starts) == np.minimum.reduceat(known, starts)):
             constant.append(number)
         else:
             digest = hashlib.sha256((values + np.float32(0)).tobytes()).digest()  # -0 and 0 are equal

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import sqrt
 from typing import Any
 
@@ -10,10 +12,11 @@ import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.clicks import ClickModel
-from ltr_duel.core import FloatMatrix, IntVector, SignMatrix, compile_error, interpreted, jit, kernel, stream
+from ltr_duel.core import FloatMatrix, IntVector, SignMatrix, compile_error, interpreted, jit, kernel, plugins, stream
 from ltr_duel.interleaving.comparison import Comparer, Comparison, compare_pair, compare_slate
 from ltr_duel.interleaving.hooks import draw_pair, draw_slate
 from ltr_duel.interleaving.method import METHODS, Method, MethodError
+from ltr_duel.interleaving.registration import Functions
 from ltr_duel.rankers import Rankings, inverse
 
 _CLICKS = ClickModel("of the check", (0.3, 0.9), (0.1, 0.5))
@@ -56,17 +59,31 @@ def check_method(method: str | Method) -> None:
             comparer = Comparer(_rankings(documents), _CLICKS, method, outcome)
             if kind.pairs:
                 _check_lists(kind, comparer, lambda c, rng: draw_pair(c.method, c.lists, 0, 0, 1, c.page, rng))
-            for n in (1, 2, 4) if kind.slates else ():
-                slate = np.arange(n)
-                _check_lists(
-                    kind, comparer, lambda c, rng, s=slate: draw_slate(c.method, c.lists, 0, s, len(s), c.page, rng)
-                )
+            for slate in map(np.arange, (1, 2, 4) if kind.slates else ()):
+                with _explained(kind):
+                    _check_lists(
+                        kind, comparer, lambda c, rng, s=slate: draw_slate(c.method, c.lists, 0, s, len(s), c.page, rng)
+                    )
         comparer = Comparer(_rankings(12), _CLICKS, method, outcome)
         _check_compiled(kind, comparer.open())
         if kind.pairs:
             _check_outcomes(kind, comparer, _play_pairs)
         if kind.slates:
-            _check_outcomes(kind, comparer, _play_slates, "in a set, ")
+            with _explained(kind):
+                _check_outcomes(kind, comparer, _play_slates, "in a set, ")
+
+
+@contextmanager
+def _explained(kind: Method) -> Iterator[None]:
+    """Add to an error with a set of rankers how two Python functions say that they are for pairs only."""
+    try:
+        yield
+    except Exception as error:
+        if kind.state is not Functions:
+            raise
+        complaint = plugins.plugin_complaint(error) or f"{type(error).__name__}: {error}"
+        fault = str(error) if isinstance(error, MethodError) else f"method '{kind.name}': {complaint}"
+        raise MethodError(f"{fault}; if it compares only pairs, register it with slates=False") from error
 
 
 def _rankings(documents: int) -> Rankings:

@@ -128,19 +128,12 @@ class Comparer:
         optional = {"p_leave": list(clicks.p_leave), "p_notice": list(clicks.p_notice)}
         settings = {
             **self.rankings.provenance,
-            "clicks": clicks.name,
-            "p_click": list(clicks.p_click),
-            "p_stop": list(clicks.p_stop),
-            "stop_on": clicks.stop_on,
-            "position_bias": clicks.position_bias,
+            "clicks": clicks.name, "p_click": list(clicks.p_click), "p_stop": list(clicks.p_stop),
+            "stop_on": clicks.stop_on, "position_bias": clicks.position_bias,
             **{name: values for name, values in optional.items() if values},
-            "method": method.name,
-            "method_parameters": params._asdict(),
-            "outcome": self.outcome,
-            "top": self.top,
-            "queries": self.rankings.n_queries,
-            "documents": len(self.rankings.relevance),
-        }
+            "method": method.name, "method_parameters": params._asdict(), "outcome": self.outcome, "top": self.top,
+            "queries": self.rankings.n_queries, "documents": len(self.rankings.relevance),
+        }  # fmt: skip
         return numbered(settings, method=method.version, comparison=COMPARISON_NUMBERS, clicks=CLICK_NUMBERS)
 
     def open(self) -> Comparison:

@@ -184,14 +184,9 @@ def _page(
 
 
 def interleave(
-    rankings: Mapping[str, Sequence[Hashable]],
-    method: str | Method = "team_draft",
-    *,
-    outcome: str = "",
-    top: int = 10,
-    seed: int | None = None,
-    rng: np.random.Generator | None = None,
-) -> Page:
+    rankings: Mapping[str, Sequence[Hashable]], method: str | Method = "team_draft", *, outcome: str = "",
+    top: int = 10, seed: int | None = None, rng: np.random.Generator | None = None,
+) -> Page:  # fmt: skip
     """Interleave the lists of two rankers, or multileave the lists of more rankers, into one page.
 
     Parameters

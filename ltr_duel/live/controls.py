@@ -51,7 +51,7 @@ class Controls(NamedTuple):
     """The state of the controls after all their uses."""
 
     mode: str = RUNS  # "experiment", "paused", "winner" or "ended"
-    winner: str = ""  # the ranker served instead of the experiment; while paused, "resume" will serve it again
+    winner: str | None = None  # the ranker served instead of the experiment; while paused, "resume" will serve it again
     share: float = 1.0  # share of the users in the experiment
     holdback: float = 0.0  # share of the users who always get the incumbent's list
     dropped: tuple[str, ...] = ()
@@ -93,13 +93,13 @@ class Controls(NamedTuple):
 
     def _resume(self, control: Control, settings: Settings) -> Controls:
         back_to_winner = self.mode == PAUSED and self.winner
-        return self._replace(mode=WINNER) if back_to_winner else self._replace(mode=RUNS, winner="")
+        return self._replace(mode=WINNER) if back_to_winner else self._replace(mode=RUNS, winner=None)
 
     def _winner(self, control: Control, settings: Settings) -> Controls:
         return self._replace(mode=WINNER, winner=control.ranker)
 
     def _end(self, control: Control, settings: Settings) -> Controls:
-        return self._replace(mode=ENDED, winner="" if self.mode == PAUSED else self.winner)
+        return self._replace(mode=ENDED, winner=None if self.mode == PAUSED else self.winner)
 
     def _share(self, control: Control, settings: Settings) -> Controls:
         share = self.share if control.share is None else control.share
@@ -115,7 +115,7 @@ class Controls(NamedTuple):
             raise InputError(f"ranker '{ranker}' is served as the winner; resume first")
         if len(settings.rankers) - len(self.dropped) <= 2:
             raise InputError("at least two rankers must remain; to serve one ranker, use 'winner'")
-        winner = "" if ranker == self.winner else self.winner
+        winner = None if ranker == self.winner else self.winner
         return self._replace(winner=winner, dropped=(*self.dropped, ranker), version=control.version)
 
 

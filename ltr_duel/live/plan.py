@@ -33,9 +33,7 @@ from ltr_duel.live.validation import require_text
 RUNNING, PAUSED, WINNER, ENDED = MODES = "experiment", "paused", "winner", "ended"
 _FORMAT = "ltr-duel plan 2"
 _LARGEST = 1 << 53
-_TEXTS = (
-    "experiment", "mode", "winner", "policy", "method", "outcome", "salt", "recommended", "incumbent", "settings",
-)  # fmt: skip
+_TEXTS = "experiment", "mode", "policy", "method", "outcome", "salt", "recommended", "incumbent", "settings"
 _WHOLE = "version", "at", "top", "learned"
 _SHARES = "share", "holdback"
 
@@ -99,7 +97,7 @@ class LivePlan:
     version: int
     at: int = 0
     mode: str = RUNNING
-    winner: str = ""
+    winner: str | None = None
     share: float = 1.0
     holdback: float = 0.0
     policy: str
@@ -243,7 +241,7 @@ class LivePlan:
 
     def to_json(self, keys: Keys) -> str:
         """Return the plan as JSON, signed with the first key."""
-        plan = {name: getattr(self, name) for name in (*_TEXTS, *_WHOLE)} | {"format": _FORMAT}
+        plan = {name: getattr(self, name) for name in (*_TEXTS, *_WHOLE, "winner")} | {"format": _FORMAT}
         plan |= {name: repr(float(getattr(self, name))) for name in _SHARES}  # languages write floats differently
         plan["sets"] = [{"rankers": list(rankers), "draws": count} for rankers, count in self.sets]
         key, signature = keys.sign(_canonical(plan))
@@ -283,13 +281,14 @@ class LivePlan:
 
 def _legal(plan: Mapping[str, Any]) -> dict[str, Any]:
     """Check and return the fields of a plan."""
-    fields = {name: plan[name] for name in (*_TEXTS, *_WHOLE)}
+    fields = {name: plan[name] for name in (*_TEXTS, *_WHOLE, "winner")}
     fields |= {name: float(plan[name]) for name in _SHARES}
     fields["sets"] = tuple((tuple(item["rankers"]), item["draws"]) for item in plan["sets"])
     whole = all(type(fields[name]) is int and 0 <= fields[name] <= _LARGEST for name in _WHOLE)
     if not whole or not fields["version"] or not 1 <= fields["top"] <= MOST_SHOWN:
         raise ValueError("version, at, top or learned")
-    if not all(type(fields[name]) is str for name in _TEXTS) or fields["mode"] not in MODES:
+    texts = all(type(fields[name]) is str for name in _TEXTS) and isinstance(fields["winner"], str | None)
+    if not texts or fields["mode"] not in MODES:
         raise ValueError("a text")
     if not all(0 <= fields[name] <= 1 for name in _SHARES):
         raise ValueError("share or holdback")

@@ -90,33 +90,22 @@ class Planner:
         return steps
 
     def plan(
-        self,
-        version: int | None = None,
-        *,
-        at: int = 0,
-        mode: str = RUNNING,
-        winner: str = "",
-        share: float | None = None,
-        holdback: float | None = None,
-    ) -> LivePlan:
+        self, version: int | None = None, *, at: int = 0, mode: str = RUNNING, winner: str | None = None,
+        share: float | None = None, holdback: float | None = None,
+    ) -> LivePlan:  # fmt: skip
         """Return the current plan. By default, share and holdback are as in the settings."""
         settings, names = self.settings, self.settings.rankers
         sets = [(tuple([names[arm] for arm in arms]), count) for arms, count in self._sets.items()]
         return LivePlan(
-            experiment=settings.name,
-            version=version or self.version,
-            at=at,
-            mode=mode,
-            winner=winner,
+            experiment=settings.name, version=version or self.version, at=at, mode=mode, winner=winner,
             share=settings.share if share is None else share,
             holdback=settings.holdback if holdback is None else holdback,
             **{name: getattr(settings, name) for name in ("policy", "method", "outcome", "top", "incumbent")},
             salt=str(settings.seed),
             sets=tuple(sorted(sets, key=lambda draw: (-draw[1], draw[0]))),
             recommended=names[self._left[self._learner.recommend()]],
-            settings=_digest_of(settings),
-            learned=self.learned,
-        )
+            settings=_digest_of(settings), learned=self.learned,
+        )  # fmt: skip
 
     def _drawn(self) -> Counter[tuple[int, ...]]:
         drawn = self._learner.ask(self.settings.batch)
@@ -166,8 +155,9 @@ def _decided(won: SignVector, coins: Coins, places: IntVector) -> SignVector:
 
 
 def next_plan(
-    settings: Settings, log: ClickLog | None = None, *, at: float, last: LivePlan | None = None, winner: str = ""
-) -> LivePlan:
+    settings: Settings, log: ClickLog | None = None, *, at: float, last: LivePlan | None = None,
+    winner: str | None = None,
+) -> LivePlan:  # fmt: skip
     """Make the next plan of an experiment from its settings and the log of all earlier plans.
 
     Parameters
@@ -180,7 +170,7 @@ def next_plan(
         still get clicks.
     last : LivePlan, optional
         The last plan, which the new plan follows. By default, the new plan is the first plan.
-    winner : str
+    winner : str, optional
         A ranker whose list users get from now on, except for users who are held back. By default, the experiment goes
         on.
 
@@ -206,7 +196,7 @@ def next_plan(
     if last is not None and settings.seed not in (None, int(last.salt)):
         raise InputError("seed: differs from the seed of the last plan")
     settings = with_seed(settings) if last is None else replace(settings, seed=int(last.salt))
-    if winner and winner not in settings.rankers:
+    if winner is not None and winner not in settings.rankers:
         raise errors.unknown_name("ranker", winner, settings.rankers)
     planner, version = Planner(settings), 1 if last is None else last.version + 1
     if last is not None and last.settings != _digest_of(settings):

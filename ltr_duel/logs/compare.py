@@ -108,15 +108,9 @@ def compare_log(
 
 
 def _compared(
-    log: ClickLog,
-    outcome: AnyOutcome,
-    cluster: str,
-    rankers: Collection[str],
-    confidence: float,
-    *,
-    looks: bool,
+    log: ClickLog, outcome: AnyOutcome, cluster: str, rankers: Collection[str], confidence: float, *, looks: bool,
     primary: Comparison | None,
-) -> Comparison:
+) -> Comparison:  # fmt: skip
     """Return the comparison by one outcome.
 
     primary: the comparison by the first outcome. If it is given, looks and warnings are left out.

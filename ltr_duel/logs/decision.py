@@ -27,7 +27,7 @@ class PairDecision(NamedTuple):
     first: str
     second: str
     verdict: str  # "stop", "no difference" or "go on"
-    winner: str  # winner if the verdict is "stop", else ""
+    winner: str | None  # winner if the verdict is "stop", else None
     observations: int  # impressions, or users' first impressions in the log of a policy
     mean: float  # mean outcome of the first ranker against the second
     low: float  # ends of the interval of the mean; the intervals of all pairs hold together (Bonferroni)
@@ -71,7 +71,7 @@ class Decision(NamedTuple):
     """The decision on an experiment, as printed by ``logs compare``."""
 
     verdict: str  # "stop", "no difference", "go on", or "no decision" if a check or guardrail fails
-    winner: str  # the ranker that wins against all others by the primary outcome alone; "" if none
+    winner: str | None  # the ranker that wins against all others by the primary outcome alone
     sentence: str  # the verdict with its reason
     notes: tuple[str, ...]  # what else you should know: guardrails, changes of users or rankers
     pairs: tuple[PairDecision, ...]  # in the order of the comparison
@@ -132,7 +132,7 @@ def decide(
     given = {"confidence": confidence, "margin": margin if every_look else 0.0}
     pairs = pair_decisions(now, comparison.named_pairs, tests, comparison.impressions * every_look, **given)
     further, ahead = _projection(names, pairs)
-    winner, verdicts = "" if further else ahead, {pair.verdict for pair in pairs}
+    winner, verdicts = None if further else ahead, {pair.verdict for pair in pairs}
     verdict = "stop" if winner else "go on" if "go on" in verdicts else max(verdicts)
     sentence = _one_look(comparison, pairs, winner)
     if every_look:
@@ -180,7 +180,7 @@ def pair_decisions(
     columns = now.n.astype(np.int64), now.mean, now.low, now.high, now.p, e_value, more, to_win, now.effective
     decisions = []
     for k, pair in enumerate(named_pairs):
-        winner = pair[int(lost[k])] if won[k] or lost[k] else ""
+        winner = pair[int(lost[k])] if won[k] or lost[k] else None
         verdict = "stop" if winner else "no difference" if same[k] else "go on"
         decisions.append(PairDecision(*pair, verdict, winner, *(column[k].item() for column in columns)))
     return decisions
@@ -203,13 +203,14 @@ def _label(pair: PairDecision, *, harmed: bool) -> str:
     return "open" if pair.verdict == "go on" else "no difference"
 
 
-def _projection(names: Sequence[str], pairs: Sequence[PairDecision]) -> tuple[float, str]:
+def _projection(names: Sequence[str], pairs: Sequence[PairDecision]) -> tuple[float, str | None]:
     """Return how many further impressions the experiment needs, and its winner, if the means stay as they are.
 
     The experiment ends when a ranker wins against all others, or when all pairs are decided.
     """
     all_shown = len(pairs) == len(names) * (len(names) - 1) // 2
-    ways = [(max((pair.more for pair in pairs), default=np.inf) if all_shown else np.inf, "")]
+    shown = max((pair.more for pair in pairs), default=np.inf) if all_shown else np.inf
+    ways: list[tuple[float, str | None]] = [(shown, None)]
     for name in names:
         own = [pair for pair in pairs if name in pair[:2]]
         leads = all((pair.first if pair.mean > 0 else pair.second) == name and pair.mean != 0 for pair in own)
@@ -218,7 +219,7 @@ def _projection(names: Sequence[str], pairs: Sequence[PairDecision]) -> tuple[fl
     return min(ways, key=lambda way: (way[0], not way[1]))
 
 
-def _too_few(winner: str, pairs: Sequence[PairDecision]) -> bool:
+def _too_few(winner: str | None, pairs: Sequence[PairDecision]) -> bool:
     """Return whether a pair that is not decided has too few observations for a projection."""
     needed = [pair for pair in pairs if pair.verdict == "go on" and (not winner or winner in pair[:2])]
     return any(pair.effective < FEWEST for pair in needed)
@@ -264,7 +265,7 @@ def running_sentence(
     return f"go on: about {further:,.0f} further {unit}{more}{until}, if the means stay as they are{which}."
 
 
-def _one_look(comparison: Comparison, pairs: Sequence[PairDecision], winner: str) -> str:
+def _one_look(comparison: Comparison, pairs: Sequence[PairDecision], winner: str | None) -> str:
     p = max(pair.p for pair in pairs)
     reason = f"p {'< 1e-12' if p < 1e-12 else f'= {p:.3g}'}"
     if len(pairs) > 1:
@@ -275,7 +276,7 @@ def _one_look(comparison: Comparison, pairs: Sequence[PairDecision], winner: str
     return f"{answer}{_against_all(comparison.names)} ({reason}). {once} {never}".strip()
 
 
-def _no_decision(failed: Sequence[str], broken: Sequence[Guardrail], winner: str) -> str:
+def _no_decision(failed: Sequence[str], broken: Sequence[Guardrail], winner: str | None) -> str:
     against = [f"checks of the experiment fail ({', '.join(failed)})"] * bool(failed)
     if broken:
         names = ", ".join(f"{guardrail.outcome} against {guardrail.behind}" for guardrail in broken)

@@ -87,7 +87,8 @@ def describe_log(log: ClickLog) -> LogFacts:
         f" {clicked / n:.1%} of the impressions",
         f"{several(facts['users'], 'user')}, {n / facts['users']:.1f} impressions each"
         if facts["users"]
-        else "no values in 'user': each impression counts as one user",
+        else "no values in 'user': checks count each impression as one user, and 'logs compare' clusters its errors by"
+        " query (not at all after a policy that reacts to outcomes)",
         *(f"credit for {several(number, 'impression')} is based on {_FORMS[name]}" for name, number in forms.items()),
     ]
     if creditor.names:

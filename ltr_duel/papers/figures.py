@@ -147,7 +147,7 @@ def _drawable(panel: _Panel, column: str) -> tuple[_Panel, str]:
     drawn = col.defined_regret(panel.rows, column)
     if drawn == column:
         return panel, column
-    words = f"{col.regret_label(drawn)} (no Condorcet winner)"
+    words = f"{col.regret_label(drawn)} ({col.NOBODY})"
     return panel._replace(remark="; ".join(filter(None, (panel.remark, words)))), drawn
 
 

@@ -164,10 +164,10 @@ def check_fits(configured: components.Configured[Policy], oracle: OracleSource) 
     policy, label = configured.component, configured.label
     if oracle.refuses_sets and policy.feedback == "slate":
         raise InputError(
-            f"policy '{label}' compares sets of arms. On a matrix, each pair of a set would be an independent coin,"
-            ' which gives more information than one list. Use SimulatedUsers (answers = "users"; --users), or'
-            f' accept the coins (FromMatrix(matrix, sets="{INDEPENDENT_COINS}"); answers = "{INDEPENDENT_COINS}";'
-            f" --sets {INDEPENDENT_COINS.replace('_', '-')})"
+            f"policy '{label}' compares sets of arms: add --users CORPUS (Python: SimulatedUsers; study: answers ="
+            ' "users"). On a matrix, each pair of a set would be an independent coin, which gives more information than'
+            f" one list; to accept this, add --sets {INDEPENDENT_COINS.replace('_', '-')} (Python: FromMatrix(matrix,"
+            f' sets="{INDEPENDENT_COINS}"); study: answers = "{INDEPENDENT_COINS}")'
         )
     if oracle.leaves_ties and policy.feedback == "slate" and not policy.counts_ties:
         raise InputError(f"policy '{label}' cannot count ties as half a win: use an oracle with ties='coin'")

@@ -176,6 +176,14 @@ def test_a_batch_is_deployed_as_a_plan_and_pairs_by_the_unbiased_rule(rankings, 
     assert settings.batch == 50
 
 
+def test_what_was_simulated_is_named_and_deployed_also_for_two_rankers(tmp_path):
+    """Regression: the settings named the policy for pairs, so that none were written for a method of sets."""
+    two = feature_rankers(make_corpus(queries=8, documents=4, features=2, dead=0, constant=0))
+    advice = advise(two, candidates=("auto/sosm",), **SMALL | {"confidence": 0.5})
+    advice.save(tmp_path)
+    assert read_settings(tmp_path / "live.toml").policy == "auto_sets" and " auto_sets (" in advice.lines()[0]
+
+
 def test_sure_from_is_the_last_crossing():
     curve = [Estimate(value, value - 0.1, min(1, value + 0.1)) for value in (0.9, 0.7, 0.85, 0.95)]
     assert reached(tuple(curve), np.array([10, 20, 30, 40]), 0.79) == Reached(30, 10, 40)

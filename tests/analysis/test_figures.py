@@ -87,7 +87,7 @@ def test_the_bound_is_drawn_if_no_policy_ends_below_it(results):
 
 def test_without_a_winner_copeland_regret_is_drawn_and_no_bound():
     ax = analysis.plot_regret(simulate(ROCK_PAPER_SCISSORS, "rucb", horizon=500, repetitions=2))
-    assert ax.get_ylabel() == "cumulative Copeland regret" and ax.get_title(loc="left") == "no Condorcet winner"
+    assert ax.get_ylabel() == "cumulative Copeland regret" and ax.get_title(loc="left") == "no ranker beats all others"
     assert BOUND not in legend(ax)
 
 
@@ -225,3 +225,5 @@ def test_a_heat_map_names_its_origin_and_the_rankers_of_its_headline():
     matrix = PreferenceMatrix(bradley_terry(136).p, [f"ranker {k}" for k in range(136)], provenance=about)
     title = analysis.plot_preferences(matrix).get_title(loc="left")
     assert title == "★ Condorcet winner: ranker 0; strongest rival: ranker 1\nMQ2008, navigational clicks"
+    unsure = PreferenceMatrix(bradley_terry(4).p, standard_error=0.2 * ~np.eye(4, dtype=bool))
+    assert analysis.plot_preferences(unsure).get_title(loc="left").startswith("★ Undecided, ahead: 0; ")

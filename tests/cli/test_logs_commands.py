@@ -211,6 +211,7 @@ def test_power_from_simulated_users_is_for_a_winner_against_all_others(succeed, 
     one_look, any_time = (int(cell.replace(",", "")) for cell in many[1:])
     assert one_look < any_time and int(few[1].replace(",", "")) < one_look
     refuse("an effect of 0.99 is impossible", *words, "--effect", 0.99)
+    assert len({succeed(*words, "--seed", seed).splitlines()[-1] for seed in (0, 0, 1)}) == 2
 
 
 def test_power_from_a_log_counts_returning_users(succeed, refuse, tmp_path):

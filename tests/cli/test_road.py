@@ -182,7 +182,7 @@ def test_info_describes_a_corpus(succeed, tmp_path):
     lines = {line[:21].strip(): line[21:] for line in succeed("data", "info", file).splitlines()}
     assert lines["queries"] == "2, 1 of them without a relevant document"
     assert lines["documents"] == "3; for each query 1 to 2, median 1.5" and lines["missing values"] == "none"
-    assert (lines["zero everywhere"], lines["constant in queries"], lines["exact twins"]) == ("2", "3", "1 = 4")
+    assert (lines["zero everywhere"], lines["constant in queries"], lines["exact twins"]) == ("2", "2, 3", "1 = 4")
 
 
 def test_the_cache_is_measured_and_cleared_and_stored_corpora_are_listed(succeed, refuse, tmp_path, monkeypatch):

@@ -9,6 +9,7 @@ import pytest
 
 from ltr_duel.core import InputError
 from ltr_duel.data import Dataset, describe, load_dataset, make_corpus, write_svmlight
+from ltr_duel.rankers import constant_features
 
 
 def corpus(relevance):  # three queries of 2, 1 and 3 documents
@@ -28,13 +29,14 @@ def test_a_query_without_a_relevant_document_is_left_out_with_its_rows():
 
 
 def test_a_description_names_duplicate_constant_and_empty_columns_and_counts_missing_values():
-    columns = [[1, 2, 3, 4], [0, 0, 0, 0], [5, 5, 7, 7], [1, 2, 3, 4], [np.nan, 1, 2, 2]]
+    columns = [[1, 2, 3, 4], [0, 0, 0, 0], [5, 5, 7, 7], [1, 2, 3, 4], [np.nan, 1, 2, 2], [np.nan] * 4]
     made = Dataset(
         np.array(columns, np.float32).T, np.array([0, 0, 1, 2]), np.array([0, 2, 4]), np.array(["a", "b"]), None,
-        "toy", 3, "x", tuple("abcde"),
+        "toy", 3, "x", tuple("abcdef"),
     )  # fmt: skip
     facts = describe(made)
-    assert (facts.dead, facts.constant, facts.twins, facts.missing) == ([1], [2], [(0, 3)], {4: 1})
+    assert (facts.dead, facts.constant, facts.twins, facts.missing) == ([1], [1, 2, 5], [(0, 3)], {4: 1, 5: 4})
+    assert constant_features(made) == ("b", "c", "f")
     assert facts.sizes.tolist() == [2, 2] and facts.grade_counts.tolist() == [2, 1, 1]
     assert facts.queries_without_relevant == 1
 
@@ -44,7 +46,7 @@ def test_a_synthetic_corpus_has_the_shape_and_the_defects_that_were_asked_for(gr
     made = make_corpus(queries=50, documents=20, features=100, grades=grades, dead=0.05, constant=0.07, twins=0)
     assert (made.n_queries, made.n_features, made.grades) == (50, 100, grades)
     assert made.query_sizes.min() >= 10 and made.query_sizes.max() <= 30
-    assert (len(describe(made).dead), len(describe(made).constant)) == (5, 7)
+    assert (len(describe(made).dead), len(describe(made).constant)) == (5, 12)
     counts = np.bincount(made.relevance, minlength=grades)
     assert np.all(counts > 0) and (grades == 8 or counts.argmax() == 0)
 

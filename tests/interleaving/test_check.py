@@ -50,7 +50,7 @@ def test_a_method_of_two_functions_may_be_for_pairs_only():
         return team_draft([first, second], top, rng)
 
     check_method(method_from_functions("mine", draw_two, clicks_owned, slates=False))
-    with pytest.raises(ValueError, match="unpack"):
+    with pytest.raises(MethodError, match=r"method 'mine': ValueError: .*unpack.*; if .*slates=False"):
         check_method(method_from_functions("mine", draw_two, clicks_owned))
 
 

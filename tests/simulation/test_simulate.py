@@ -134,7 +134,7 @@ SETS = [policy.name for policy in POLICIES if policy.feedback == "slate"]
 
 @pytest.mark.parametrize("policy", SETS)
 def test_a_policy_of_sets_is_refused_on_a_matrix_unless_coins_are_accepted(policy):
-    with pytest.raises(InputError, match=f"'{policy}' compares sets .* SimulatedUsers .*independent_coins"):
+    with pytest.raises(InputError, match=f"'{policy}' compares .*--users CORPUS .*SimulatedUsers.*independent_coins"):
         simulate(FromMatrix(bradley_terry(3)), ["rucb", policy], horizon=10, repetitions=1)
 
 

@@ -1,20 +1,22 @@
 """Probabilistic interleave and multileave: each position shows a document that a random ranker draws.
 
-At each position, a ranker is chosen uniformly: the contributor. It draws a document that is not yet shown; the
-probability of the document at its rank r is proportional to r^-tau (tau = 3). The contributor owns the clicks on the
-document, and the ranker that owns more clicks wins. Most outcome rules average exactly over all possible contributors.
+At each position, a random ranker (the contributor) draws a document that is not yet shown. A ranker draws the document
+at rank r with a probability proportional to r^-tau. By default, tau is 3. The contributor owns the clicks on the
+document, and the ranker that owns more clicks wins.
 
-There are four outcome rules for pairs; the first is the default. P1 and P2 are the probabilities, given the list and
-the clicks, that the first and the second ranker own more clicks. Sets have only ``sampled`` and ``marginal_sign``.
+Most outcome rules ignore which contributors were drawn, and average over all possible contributors. Let P1 be the
+probability that the first of two rankers owns more clicks than the second, given the list and the clicks. Let P2 be the
+probability that it owns fewer. Two rankers can be compared by four rules, of which the first is the default. Sets of
+rankers have only ``sampled`` and ``marginal_sign``.
 
 - ``marginal_bernoulli``: the first ranker wins with probability (1 + P1 - P2) / 2, otherwise the second wins.
-- ``marginal_sign``: the first ranker wins if P1 > P2. Published baselines used this rule, which random clicks bias.
-- ``sampled``: the ranker that owns more clicks wins, given the contributors that were drawn.
-- ``expectation``: the outcome is P1 - P2. Its mean is the same as under ``sampled``, but it varies less.
+- ``marginal_sign``: the first ranker wins if P1 > P2. Random clicks bias this rule, but published baselines used it.
+- ``sampled``: the ranker that owns more clicks wins, with the contributors that were drawn.
+- ``expectation``: the outcome is P1 - P2. It has the same mean as the outcome of ``sampled``, but varies less.
 
-Let P_kj be the probability with which ranker j draws the document at position k. Given the list, j contributed it with
-probability P_kj / sum_i P_ki, independently of other positions and of the clicks. The number of clicks that a ranker
-owns is thus a sum of independent coins, and a dynamic programme computes its distribution.
+Let P_kj be the probability that ranker j draws the document at position k. If the list is known, ranker j contributed
+this document with probability P_kj / sum_i P_ki, and the contributors of different positions are independent. A loop
+over the clicks can therefore compute how likely a ranker is to own 0, 1, 2, ... clicks.
 
 Hofmann, Whiteson, de Rijke. A Probabilistic Method for Inferring Preferences from Clicks. CIKM 2011. For many rankers:
 Schuth et al. Probabilistic Multileave for Online Retrieval Evaluation. SIGIR 2015.
@@ -103,8 +105,8 @@ def draw_document(
 ) -> int:
     """Draw a document that is not yet shown from the distribution of a ranker.
 
-    The random number ``u`` in [0, 1) determines the first draw. If its document is shown already, the draw is repeated.
-    Draws begin at the first rank whose document is not shown, so that a few draws are enough.
+    The number ``u`` in [0, 1) determines the first draw. If the drawn document is already shown, the ranker draws again
+    with a new random number.
     """
     free = state.free[place]
     while state.used[lists.order[ranker, start + free - 1]] == 1:
@@ -162,7 +164,7 @@ def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, p
 def draw_mirrored(
     state: State, lists: Lists, query: int, first: int, second: int, page: Shown, uniforms: FloatVector, rng: Generator
 ) -> int:
-    """Draw a list from given numbers u: ``first`` contributes if u < 1/2, and 2u mod 1 selects the document."""
+    """Draw a list from given numbers u. If u < 1/2, ``first`` contributes, and 2u mod 1 selects the document."""
     start = lists.query_ptr[query]
     documents = lists.query_ptr[query + 1] - start
     length = min(state.top, documents)
@@ -184,9 +186,8 @@ def trace_clicks(
 ) -> None:
     """Write into ``state.source[c, a]`` the probability, given the list, that ranker a contributed click c.
 
-    This needs the total weight of the documents that were not yet shown at the click. It is computed for the last click
-    first; on the way up, the weight of each shown document is added. Starting at the top and subtracting would lose
-    digits, because the first weights are much larger than the others.
+    For each click, this needs the total weight of the documents that are not shown above it. The loop begins with the
+    last click and adds weights on its way up. A loop from the top would subtract large weights and lose digits.
     """
     start = lists.query_ptr[query]
     end = state.tail[lists.query_ptr[query + 1] - start + 1]
@@ -220,7 +221,7 @@ def trace_clicks(
 
 @kernel
 def first_left(above: int, ranks: IntVector, places: int) -> int:
-    """Return the first rank that is not in ``ranks[:places]``; the bits of ``above`` mark these ranks, up to _BITS."""
+    """Return the first rank that is not in ``ranks[:places]``. Bit r - 1 of ``above`` marks rank r, up to _BITS."""
     free = trailing_zeros(~above) + 1
     m = 0
     while free > _BITS and m < places:
@@ -232,7 +233,7 @@ def first_left(above: int, ranks: IntVector, places: int) -> int:
 
 @kernel
 def lead_of_two(state: State, n_clicks: int) -> float:
-    """Return P1 - P2: Pr(the first ranker owns more clicks) - Pr(the second ranker owns more clicks)."""
+    """Return P1 - P2, as the module defines P1 and P2."""
     state.owned[0] = 1.0
     for c in range(n_clicks):
         q = state.source[c, 0]
@@ -248,7 +249,7 @@ def lead_of_two(state: State, n_clicks: int) -> float:
 
 @jit.outlined
 def lead_among_many(state: State, a: int, b: int, n_clicks: int) -> float:
-    """Return Pr(ranker a owns more clicks than ranker b) - Pr(a owns fewer clicks than b), in a set."""
+    """Return the probability that ranker a owns more clicks than b, minus the probability that it owns fewer."""
     middle = n_clicks + 1  # owned[middle + d] = Pr(difference d)
     state.owned[middle] = 1.0
     for c in range(n_clicks):
@@ -270,7 +271,7 @@ def lead_among_many(state: State, a: int, b: int, n_clicks: int) -> float:
 
 @jit.outlined
 def add_click(source: FloatVector, least: FloatVector, most: FloatVector) -> None:
-    """Update two numbers for one more click: Pr(a ranker owns a click), and the expected number of owned clicks."""
+    """Update the numbers ``least`` and ``most`` of each ranker for one more click."""
     for a in range(source.shape[0]):
         least[a] += (1.0 - least[a]) * source[a]
         most[a] += source[a]
@@ -306,9 +307,8 @@ def credit_slate(
 ) -> None:  # fmt: skip
     """Decide who won in each pair of rankers by ``sampled`` or ``marginal_sign``.
 
-    For ``marginal_sign``, bounds that are fast to compute decide nearly all pairs. Let M and N be the numbers of clicks
-    that a and b own, and let ``[x]`` be 1 if x is true, otherwise 0. Then ``sign(M - N)`` is at least ``[M > 0] - N``
-    and at most ``M - [N > 0]``. The mean of a bound needs no distribution of M - N.
+    Under ``marginal_sign``, bounds decide nearly all pairs. Let M and N be the numbers of clicks that rankers a and b
+    own. Then a wins if the probability that M > 0 exceeds the mean of N. Only few pairs need the distribution of M - N.
     """
     if state.rule != _SIGN:
         return compare_owned(state.free, size, page, n_clicks, won)

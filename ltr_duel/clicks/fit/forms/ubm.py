@@ -15,7 +15,7 @@ class Model(Parameters):
 
 @kernel
 def attention(items: int, ranks: int, k: int, last: int) -> int:
-    """Return the index of the parameter. If no click is above, the last rank serves as the rank of the click."""
+    """Return the index of the parameter. If there is no click above, the last rank is used as the rank of the click."""
     return items + k * ranks + (last if last >= 0 else ranks - 1)
 
 

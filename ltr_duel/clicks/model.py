@@ -107,7 +107,7 @@ _LIMITS, _CHOICES = MappingProxyType({"position_bias": (0, None)}), MappingProxy
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ClickFamily(components.Component):
-    """A click model with a name. It has probabilities for different numbers of relevance grades.
+    """A click model with a name, and with probabilities for different numbers of relevance grades.
 
     Parameters
     ----------

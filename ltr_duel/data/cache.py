@@ -119,8 +119,7 @@ def open_corpus(folder: Path) -> Dataset:
 def cached_arrays(key: Mapping[str, object] | None, kinds: Kinds, compute: Callable[[Arrays], None]) -> Arrays:
     """Return read-only arrays. The first call computes and stores them, and later calls read them.
 
-    key: all facts that determine the values, for example the digest of the corpus, the tie rule and the seed. If the
-        key is None, the arrays are not stored.
+    key: all facts that determine the values. If the key is None, the arrays are not stored.
     """
     if key is not None:
         named = {**key, "kinds": {kind: (np.dtype(dtype).str, shape) for kind, (dtype, shape) in kinds.items()}}
@@ -161,7 +160,7 @@ def _read(folder: Path, names: Sequence[str] | Kinds) -> Arrays:
 
 
 def entries() -> list[Entry]:
-    """Return all folders of the cache, also unfinished folders. The least recently used folder comes first."""
+    """Return all folders of the cache, also unfinished folders, the least recently used first."""
     folders = []
     for path in (path for kind in ("corpora", "arrays") for path in (cache_home() / kind).glob("*")):
         if _NAME.fullmatch(path.name):
@@ -172,7 +171,7 @@ def entries() -> list[Entry]:
 
 
 def limit() -> int:
-    """Return the largest size of the cache in bytes. It is set by ``LTR_DUEL_CACHE_GB``, by default to 30 GB."""
+    """Return the largest size of the cache in bytes, by default 30 GB."""
     text = os.environ.get(LIMIT) or "30"
     with suppress(ValueError, OverflowError):
         if (size := int(float(text) * 1e9)) >= 0:

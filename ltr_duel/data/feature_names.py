@@ -65,7 +65,7 @@ def numbered(columns: int) -> tuple[str, ...]:
 
 
 def known_names(features: NDArray[np.float32], document: str) -> tuple[str, ...]:
-    """Return the names of the features of a well-known corpus. For other corpora, return numbers as names.
+    """Return the names of the features of a well-known corpus, and numbers as names for other corpora.
 
     document: the id of the first document, or "" if documents have no ids. Its form helps to recognise a corpus.
     """

@@ -98,7 +98,7 @@ def _part_to_read(folder: Path, corpus: Corpus) -> Path:
 
 
 def download(corpus: Corpus, urls: Sequence[str], folder: Path) -> Path:
-    """Download the archive of a corpus if this was not done before. The addresses are tried in order."""
+    """Download the archive of a corpus from the first address that works, if this was not done before."""
     import pooch
 
     manually = f"{corpus.obtain}; then: --accept-terms --archive {corpus.archive}"

@@ -128,7 +128,7 @@ class _Feature(NamedTuple):
 
 
 def _plan(features: int, seed: int, numbers: list[int], ties: float) -> list[_Feature]:
-    """Choose the kind and strength of each feature. ``numbers`` counts the dead, constant and twin features."""
+    """Choose the kind and strength of each feature. Three ``numbers`` say how many are dead, constant and twins."""
     rng = stream(seed, "plan")
     plain = max(features - sum(numbers), 1)
     kinds = np.repeat(["plain", "dead", "constant", "twin"], [plain, *numbers])
@@ -148,7 +148,7 @@ def _plan(features: int, seed: int, numbers: list[int], ties: float) -> list[_Fe
 
 
 def _values(signal: NDArray[np.float64], number: int, *, counts: bool) -> NDArray[np.float32]:
-    """Return values that increase with the signal. They are small whole numbers, or decimals of different sizes."""
+    """Return values that increase with the signal."""
     spread = np.clip(signal, -4, 4)
     if counts:
         return _rounded(np.floor(np.exp(spread * 0.8)))

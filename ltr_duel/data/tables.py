@@ -173,7 +173,7 @@ def _corpus(
     name: str,
     sparse: Any = None,
 ) -> Dataset:
-    """Make a corpus from its columns. If they come from a sparse matrix, ``sparse`` is this matrix (CSC)."""
+    """Make a corpus from its columns, which may come from the matrix ``sparse`` (CSC)."""
     rows = len(queries)
     if not rows or not names:
         raise InputError("there is no document" if not rows else "there is no column of features")
@@ -224,7 +224,7 @@ def _corpus(
 
 
 def _with_text_names(frame: Any) -> Any:
-    """Convert the names of the columns of a data frame to text. Arrays are returned as they are."""
+    """Convert the names of the columns of a data frame to text."""
     labels = list(getattr(frame, "column_names", getattr(frame, "columns", ())))
     names = list(map(str, labels))
     if len(set(names)) < len(names):
@@ -240,7 +240,7 @@ def _pandas_indices(frame: Any) -> list[str]:
 
 
 def _ids(values: Any, name: str) -> NDArray[np.str_]:
-    """Return ids as text, shape (rows,). A whole number gets no decimal point, and text is unchanged."""
+    """Return ids as text. A whole number gets no decimal point, and text is unchanged."""
     words = [texts.decoded(cell) if isinstance(cell, bytes) else cell for cell in _cells(values)]
     for row, value in enumerate(words):
         if value is None or value != value or value == "" or "\0" in str(value):
@@ -249,7 +249,7 @@ def _ids(values: Any, name: str) -> NDArray[np.str_]:
 
 
 def _numbers(values: Any, name: str) -> NDArray[np.float64]:
-    """Return a column as numbers, shape (rows,). Missing values are NaN."""
+    """Return a column as numbers, with NaN for missing values."""
     import narwhals
 
     if isinstance(values, narwhals.Series) and (values.dtype.is_numeric() or values.dtype == narwhals.Boolean):
@@ -268,7 +268,7 @@ def _numbers(values: Any, name: str) -> NDArray[np.float64]:
 
 
 def _cells(values: Any) -> list[Any]:
-    """Return the cells of a column. A missing cell is None."""
+    """Return the cells of a column, with None for missing cells."""
     import narwhals
 
     series = narwhals.from_native(values, series_only=True, pass_through=True)

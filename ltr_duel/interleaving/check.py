@@ -22,18 +22,17 @@ _FAR = 5.0  # a mean further from its expected value than this many standard err
 
 
 def check_method(method: str | Method) -> None:
-    """Test that a comparison method follows these rules.
+    """Test that the lists and outcomes of a comparison method are valid and fair.
 
-    - A list contains only documents of the query. It shows no document twice, and it is as long as possible.
-    - Identical rankers win equally often. If two rankers are swapped, the mean outcome changes its sign.
-    - A ranker with the relevant documents at the top beats a ranker with the reverse order on average.
-    - Outcomes are from -1 to 1. The same seed gives the same list.
-    - Compiled code and plain Python give the same outcomes.
+    A list must contain only documents of the query, none of them twice, and must be as long as possible. Identical
+    rankers must win equally often. If two rankers are swapped, the mean outcome must change its sign. A ranker with the
+    relevant documents at the top must beat a ranker with the reverse order on average. Outcomes must be from -1 to 1.
+    The same seed must give the same list, and compiled code must give the same outcomes as plain Python.
 
     Parameters
     ----------
     method : str or Method
-        A method of your own, or the name of a method. All its outcome rules are tested.
+        A method of your own, or the name of a method.
 
     Raises
     ------

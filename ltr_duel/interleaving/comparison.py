@@ -1,11 +1,9 @@
 """Simulate comparisons of rankers: draw a list, simulate the clicks of a user on it, and decide which ranker won.
 
-Documents with equal scores tie. Usually, tied documents are put into an order once, before all comparisons. Two tie
-rules draw a new random order in each comparison:
-
-- ``resample`` uses the new order for the list and for the credit.
-- ``redraw_at_inference`` draws one order for the list and another order for the credit. A ranker may then get no credit
-  for a document that it contributed. This rule repeats a mistake of a public implementation.
+Usually, documents with equal scores (tied documents) are put into an order once, before all comparisons. Two tie rules
+draw a new random order in each comparison. The rule ``resample`` uses the new order for the list and for the credit.
+The rule ``redraw_at_inference`` draws one order for the list and another order for the credit. A ranker may then get no
+credit for a document that it contributed. This rule repeats a mistake of a public implementation.
 """
 
 from __future__ import annotations
@@ -68,7 +66,7 @@ class Comparer:
     method : str or Method
         The comparison method. A name may have parameters (``probabilistic:tau=1``).
     outcome : str, optional
-        The rule that says who won, given the credit; by default the first rule of the method.
+        The outcome rule, which says who won. By default the first rule of the method.
     top : int
         Number of documents in a list, at most 1,000.
 

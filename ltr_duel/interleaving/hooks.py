@@ -4,13 +4,11 @@
 
 The owner of a shown document is the ranker that contributed it. This ranker also owns the clicks on the document.
 
-A method is a module that defines:
-
-- ``Params``, if the method has parameters: a NamedTuple with their default values.
-- ``State``: a NamedTuple of constants, and of arrays that all comparisons use again.
-- ``init``: a function that returns a state.
-- `draw_pair` and `credit_pair` for two rankers, `draw_slate` and `credit_slate` for a set (a slate), or all four.
-- `find_contributors` and `draw_mirrored`, if you like. They reduce the variance of estimated preferences.
+A method is a module with a class ``State`` and some functions. ``State`` is a NamedTuple of constants, and of arrays
+that all comparisons use again. The function ``init`` returns a state. `draw_pair` and `credit_pair` compare two
+rankers, and `draw_slate` and `credit_slate` compare a set (a slate). A method needs one of these two pairs of
+functions, or both. `find_contributors` and `draw_mirrored` are optional. They reduce the variance of estimated
+preferences. If the method has parameters, the NamedTuple ``Params`` has their names and default values.
 
 Numba compiles these functions, so they need no decorator. A comparison must not depend on earlier comparisons. If the
 credit needs a random number from the draw, the draw stores it in an array ``kept`` of the state.

@@ -22,7 +22,7 @@ class MethodError(InputError):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Method(components.Component):
-    """The functions that merge rankings into one list and decide from its clicks who won, and facts about the method.
+    """A comparison method. Its functions merge rankings into one list, and decide from the clicks on it who won.
 
     Parameters
     ----------
@@ -36,8 +36,8 @@ class Method(components.Component):
         `ltr_duel.interleaving.hooks` explains these functions. To compare two rankers, a method needs ``draw_pair`` and
         ``credit_pair``. To compare a set of rankers (a slate), it needs ``draw_slate`` and ``credit_slate``.
     posterior : tuple of str
-        Outcome rules that average over all rankers that may have contributed the clicked documents, and that return
-        the sign of this average.
+        Outcome rules that return the sign of a mean. The mean is over all rankers that may have contributed the clicked
+        documents.
     outcomes : tuple of str
         Names of the outcome rules for two rankers. A rule says who won, given the clicks. The first is the default.
     slate_outcomes : tuple of str
@@ -123,7 +123,7 @@ class Method(components.Component):
 
 
 def bind(method: Method) -> None:
-    """Register the method's functions: a function in `hooks` that receives a state of this method now calls them."""
+    """Connect the functions in `hooks` with the functions of this method."""
     halves = method.pairs != (method.credit_pair is not None) or method.slates != (method.credit_slate is not None)
     if halves or not (method.pairs or method.slates):
         needed = "draw_pair and credit_pair, draw_slate and credit_slate, or all four"

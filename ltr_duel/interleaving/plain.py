@@ -48,7 +48,7 @@ class Page:
     method : str or Method
         The name of the comparison method with its parameters, or the `Method` if it is not registered.
     outcome : str
-        The rule that says who won, given the credit.
+        The outcome rule, which says who won.
     numbers : tuple of int
         The numbers of the shown documents, from the top.
     orders : ndarray of int16, shape (rankers, documents)
@@ -200,7 +200,7 @@ def interleave(
     method : str or Method
         The comparison method. A name may have parameters (``"probabilistic:tau=1"``).
     outcome : str
-        The rule that says who won, given the credit; by default the first rule of the method.
+        The outcome rule, which says who won. By default the first rule of the method.
     top : int
         Largest number of documents on the page, from 1 to 1,000.
     seed : int, optional

@@ -67,7 +67,7 @@ class Workspace:
         self, orders: SmallIntMatrix, numbers: Sequence[int], owners: Sequence[int], kept: Sequence[float],
         clicked: Sequence[int],
     ) -> list[list[float]]:  # fmt: skip
-        """Return a table of outcomes. For i < j, row i and column j says who won between rankers i and j."""
+        """Return a table whose entry (i, j), for i < j, says who won between rankers i and j."""
         page, length = self._page, len(numbers)
         page.shown[:length] = numbers
         page.owner[:length] = owners
@@ -124,7 +124,7 @@ def fresh_rng() -> Generator:
 
 @kernel
 def invert(orders: SmallIntMatrix, ranks: SmallIntMatrix) -> None:
-    """Write the rank of each document into ``ranks``. The best document has rank 1."""
+    """Write the rank of each document, 1 for the best, into ``ranks``."""
     for a in range(orders.shape[0]):
         for r in range(orders.shape[1]):
             ranks[a, orders[a, r]] = r + 1

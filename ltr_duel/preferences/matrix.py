@@ -27,7 +27,7 @@ class PreferenceMatrix:
     p : ndarray of float64, shape (K, K)
         ``p[i, j]`` is the probability that ranker i beats ranker j, with a tie counted as half. ``p + p.T`` must be 1.
     names : tuple of str
-        The names of the rankers, which must be different; by default "0", "1", ...
+        The names of the rankers, all different. By default "0", "1", ...
     standard_error : ndarray of float64, shape (K, K), optional
         The standard errors of ``p``. Zero, the default, means that an entry is exact. Infinity means that a pair was
         never compared.

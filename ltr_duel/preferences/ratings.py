@@ -78,7 +78,7 @@ def is_estimated(matrix: PreferenceMatrix) -> bool:
 
 
 def _weights(matrix: PreferenceMatrix) -> FloatMatrix:
-    """Return the weight of each pair in the fit. All weights are equal if the matrix is exact."""
+    """Return the weight of each pair in the fit."""
     if not is_estimated(matrix):
         weights = np.ones_like(matrix.p)
     elif matrix.wins is not None and matrix.ties is not None and not matrix.ties.any():
@@ -136,8 +136,8 @@ def _fitted(p: FloatMatrix, weights: FloatMatrix) -> FloatVector:
 def covariance(strength: FloatVector, weights: FloatMatrix) -> FloatMatrix:
     """Return the covariance of the strengths, shape (K, K).
 
-    It is the pseudo-inverse of the information matrix, which has no inverse, because the data do not say how large all
-    strengths are together. A matrix is therefore added before the inversion, and its effect is subtracted afterwards.
+    The covariance is the pseudo-inverse of the information matrix. This matrix has no inverse, because the data do not
+    change if all strengths are shifted. A matrix is added before the inversion, and its part is subtracted afterwards.
     """
     p = scipy.special.expit(strength[:, None] - strength)
     information = -weights * p * (1 - p)

@@ -40,10 +40,11 @@ def _from_rule(size: int, rule: Callable[[IntMatrix, IntMatrix], ArrayLike], **s
 def from_utilities(utilities: ArrayLike, link: Link = "logistic", **settings: Any) -> PreferenceMatrix:
     """Return the matrix of rankers with the given utilities. A ranker with a higher utility wins more often.
 
-    link: says with which probability utility u beats utility v. "linear" is ``(1 + u - v) / 2``. "logistic" (Bradley
-        and Terry) is ``1 / (1 + exp(v - u))``. "normal" (Thurstone, case V) is the probability that a random number
-        from N(u, 1) is larger than a random number from N(v, 1).
+    link: how the utilities u and v of two rankers determine the probability that the first ranker wins.
     settings: further entries of the provenance.
+
+    The linear link is ``(1 + u - v) / 2``. The logistic link (Bradley and Terry) is ``1 / (1 + exp(v - u))``. The
+    normal link (Thurstone, case V) is the probability that a number from N(u, 1) is larger than one from N(v, 1).
     """
     errors.require_one_of("link", link, _LINKS)
     u = np.asarray(utilities, np.float64)
@@ -195,8 +196,8 @@ def members(
 ) -> Iterator[tuple[list[str], dict[str, Any], PreferenceMatrix]]:
     """Yield a matrix of a family for each combination of size, gamma, gap and draw.
 
-    Each item is (words, facts, matrix). ``words`` are the parts of a name for the matrix, for example ``K=50``.
-    ``facts`` is a dictionary of the values of the combination.
+    Each item is (words, facts, matrix). The words are parts of a name for the matrix, for example ``K=50``. The facts
+    are the values of the combination.
     """
     make = FAMILIES[family]
     parameters = inspect.signature(make).parameters

@@ -1,7 +1,7 @@
 """Count the outcomes of comparisons, and compute preferences and standard errors from the counts.
 
-Outcomes are multiplied by 2^32 and rounded to whole numbers, because sums of whole numbers are exact. The counts do
-therefore not depend on the order of the comparisons or on the number of threads.
+Outcomes are multiplied by 2^32 and rounded to whole numbers, because sums of whole numbers are exact. Therefore, the
+counts do not depend on the order of the comparisons or on the number of threads.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Tally(NamedTuple):
         return cls(*(np.zeros((size, size), np.int64) for _ in cls._fields))
 
     def checked(self, size: int) -> Tally:
-        """Return the counts in read-only arrays. Raise an error if they are impossible."""
+        """Check the counts, and return them in read-only arrays."""
         for name, part in self._asdict().items():
             if np.shape(part) != (size, size) or np.asarray(part).dtype.kind not in "iu":
                 raise InputError(f"the counts '{name}' must be whole numbers, one for each pair of {size} rankers")
@@ -106,7 +106,7 @@ def errors_of(tally: Tally, lists_of_a_unit: int, stratified_queries: int) -> Fl
 
 
 def wins_and_ties(tally: Tally, evaluations_of_a_unit: int) -> tuple[IntMatrix, IntMatrix] | None:
-    """Return the number of wins of i over j, and the number of their ties. None if an outcome was not -1, 0 or 1.
+    """Return the numbers of wins and ties of each pair, or None if some outcome was not -1, 0 or 1.
 
     If a unit has the outcomes y1 and y2 with the mean m, then y1^2 + y2^2 of its comparisons were not ties. This number
     equals 2 m^2 + (y1 - y2)^2 / 2.

@@ -91,7 +91,7 @@ def feature_rankers(
 
 
 def feature_scores(dataset: Dataset, column: int) -> NDArray[Any]:
-    """Return the values of a feature as scores. They are negated if the features are ranks."""
+    """Return the values of a feature as scores, negated if the features are ranks."""
     values = dataset.features[:, column]
     scores = values * np.float32(-1 if dataset.lower_is_better else 1)
     mapped.release_pages(values)
@@ -123,8 +123,7 @@ def _is_constant(values: NDArray[Any], query_ptr: IntVector) -> bool:
 def column_means(dataset: Dataset) -> NDArray[np.float64]:
     """Return the mean of each feature over all documents, after its values were scaled to 0..1 within each query.
 
-    LETOR calls this scaling query-level normalisation. If a feature is constant within a query, its values become 0.
-    Missing values count as 0 before scaling.
+    If a feature is constant within a query, its values become 0. Missing values count as 0 before scaling.
     """
     start, length = dataset.query_ptr[:-1], np.diff(dataset.query_ptr)
     means = np.empty(dataset.n_features)

@@ -4,13 +4,15 @@ A document is relevant if its grade is at least 1. A query without relevant docu
 mean, as in trec_eval and in LETOR's tools. Documents that a run does not retrieve are ranked after all retrieved
 documents, in the order of the tie rule.
 
-- DCG@k is the sum of (2^grade - 1) / log2(1 + rank) over the first k documents. NDCG@k is the DCG@k of the ranking,
-  divided by the DCG@k of the ideal order, which sorts the documents of the query by grade (Jarvelin, Kekalainen, TOIS
-  2002; the gain 2^grade - 1 is from Burges et al., ICML 2005).
-- ERR@k is the expected value of 1 / r, where r is the rank at which a user stops. Users read the first k documents from
-  the top, and stop at each document with probability (2^grade - 1) / 2^highest. As in TREC's gdeval, ``highest`` is the
-  highest grade of the corpus, but at least 4 (Chapelle, Metlzer, Zhang, Grinspan, CIKM 2009).
-- MAP (mean average precision), MRR (mean reciprocal rank), P@k (precision) and R@k (recall) are as in trec_eval.
+DCG@k is the sum of (2^grade - 1) / log2(1 + rank) over the first k documents. NDCG@k is the DCG@k of the ranking,
+divided by the DCG@k of the ideal order, which sorts the documents of the query by grade (Jarvelin, Kekalainen, TOIS
+2002; Burges et al., ICML 2005).
+
+ERR@k is the expected value of 1 / r, where r is the rank at which a user stops. Users read the first k documents from
+the top, and stop at each document with probability (2^grade - 1) / 2^highest. As in TREC's gdeval, ``highest`` is the
+highest grade of the corpus, but at least 4 (Chapelle, Metlzer, Zhang, Grinspan, CIKM 2009).
+
+MAP (mean average precision), MRR (mean reciprocal rank), P@k (precision) and R@k (recall) are as in trec_eval.
 """
 
 from __future__ import annotations
@@ -149,7 +151,7 @@ def measure_by_query(rankings: Rankings, measure: str | object = "NDCG@10") -> F
 
 
 def measures_by_query(rankings: Rankings, measures: Sequence[Measure]) -> list[FloatMatrix]:
-    """Return one matrix for each measure, as `measure_by_query` does. The orders are read only once."""
+    """Return one matrix for each measure, as `measure_by_query` does."""
     highest = max(_GDEVAL_HIGHEST, rankings.grades - 1)
     tables = [np.empty((len(rankings), rankings.n_queries)) for _ in measures]
     deepest = max(measure.k for measure in measures)
@@ -254,7 +256,7 @@ def _evaluation(
 
 
 def _corrected(values: FloatMatrix, references: list[int], family: int) -> FloatMatrix:
-    """Return the corrected p-value of each pair with a reference, shape (K, K). All other pairs have NaN."""
+    """Return the corrected p-value of each pair with a reference, and NaN for all other pairs."""
     p = np.full((len(values), len(values)), np.nan)
     if values.shape[1] > 1:
         pairs = {(min(i, j), max(i, j)) for i in references for j in range(len(values)) if i != j}

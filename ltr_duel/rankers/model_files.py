@@ -25,7 +25,7 @@ _CATEGORIES = "was trained on categories of a data frame, and features in text a
 
 
 def lightgbm_predict(label: str, booster: Any, dataset: Dataset) -> Predict:
-    """Return a function that predicts scores with a LightGBM booster. Messages call the model ``label``."""
+    """Return a function that predicts scores with a LightGBM booster."""
     if booster.num_model_per_iteration() != 1:
         raise InputError(f"{label}: {_SEVERAL}")
     if booster.pandas_categorical:
@@ -37,7 +37,7 @@ def lightgbm_predict(label: str, booster: Any, dataset: Dataset) -> Predict:
 def xgboost_predict(
     label: str, booster: Any, dataset: Dataset, *, best: Any = None, missing: float | None = np.nan
 ) -> Predict:
-    """Return a function that predicts scores with an XGBoost booster. Messages call the model ``label``.
+    """Return a function that predicts scores with an XGBoost booster.
 
     best: position of the last iteration to use. By default, all iterations are used.
     missing: a value that stands for missing values, in addition to NaN.

@@ -1,7 +1,4 @@
-"""Trained models as rankers: the score of a document is the model's prediction from its features.
-
-The predictions of a library are used unchanged. For models in files, see `ltr_duel.rankers.model_files`.
-"""
+"""Make rankers from trained models. The score of a document is the model's prediction from its features."""
 
 from __future__ import annotations
 

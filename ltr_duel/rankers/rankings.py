@@ -4,7 +4,7 @@ An order lists the documents of a query, best first. The ranks say at which plac
 
 features of one query        order (best first)      rank (of each document, 1 = best)
 doc 0  1  2  3               ranker a   2 0 3 1      ranker a   2 4 1 3
-BM25   3  1  9  2            ranker b   ...          ranker b   ...
+BM25   3  1  9  2
 """
 
 from __future__ import annotations

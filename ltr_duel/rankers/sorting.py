@@ -1,10 +1,8 @@
 """Sort the documents of each query by the scores of a ranker, highest score first.
 
-For speed, each document becomes one 64-bit number, and numpy sorts these numbers. A number has three parts:
-
-- 35 bits of a key that increases as the score decreases, enough to represent a float32 exactly,
-- 14 bits of a hash, by which the tie rule orders documents with equal scores,
-- the position of the document in its query.
+For speed, each document becomes one 64-bit number, and numpy sorts these numbers. The highest 35 bits are a key that
+increases as the score decreases. They are enough to represent a float32 exactly. The next 14 bits are a hash, by which
+the tie rule orders documents with equal scores. The lowest 15 bits are the position of the document in its query.
 
 After this sort, documents whose keys agree in all 35 bits are neighbours. A group of these documents is called a run. A
 second sort orders each run by the complete scores and hashes.
@@ -43,7 +41,7 @@ def document_keys(query_ids: NDArray[np.str_], query_ptr: IntVector) -> NDArray[
 
 
 def salt_of(seed: int, ranker: str) -> np.uint64:
-    """Return a number that makes hashes differ between rankers. Ties are ordered by ``mix(document ^ salt)``."""
+    """Return a number that makes the hashes ``mix(document ^ salt)`` differ between rankers."""
     return np.uint64(_digest(f"{seed}\x1f{ranker}"))
 
 
@@ -53,7 +51,7 @@ def _digest(text: str) -> int:
 
 @kernel
 def mix(key: np.uint64) -> np.uint64:
-    """Scramble the bits of a number. Different numbers give different results (the finaliser of splitmix64)."""
+    """Scramble the bits of a number with the finaliser of splitmix64."""
     key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return key ^ (key >> np.uint64(31))
@@ -70,7 +68,7 @@ class Scored(NamedTuple):
 
 
 class Ranked(NamedTuple):
-    """The sorted documents of one ranker, as in `Rankings`. The array ``tied`` may be empty."""
+    """The sorted documents of one ranker, as in `Rankings`."""
 
     order: SmallIntVector
     rank: SmallIntVector
@@ -103,7 +101,7 @@ def rank_documents(scored: Scored, blocks: list[IntVector], ranked: Ranked) -> i
 
 @kernel
 def number_documents(scored: Scored, queries: IntVector, numbers: IntMatrix) -> None:
-    """Write one row of numbers to sort for each query. Short rows end with copies of the largest number."""
+    """Write one row of numbers to sort for each query, and fill short rows with the largest number."""
     for row in range(queries.shape[0]):
         start = scored.query_ptr[queries[row]]
         size = scored.query_ptr[queries[row] + 1] - start
@@ -129,7 +127,7 @@ def falling_key(bits: int) -> int:
 
 @kernel
 def place_documents(scored: Scored, queries: IntVector, numbers: IntMatrix, ranked: Ranked) -> int:
-    """Write the orders, ranks and ties of a block from its sorted numbers. Return the number of tied documents."""
+    """Write the orders, ranks and ties of a block from its sorted numbers, and return the number of tied documents."""
     sharing = 0
     for row in range(queries.shape[0]):
         start = scored.query_ptr[queries[row]]

@@ -26,7 +26,7 @@ class Fit(NamedTuple):
 
 
 def fit_by_em(form: Form, sessions: Sessions, iterations: int, tolerance: float, smoothing: float) -> Fit:
-    """Fit one model. See `fit_clicks` for the settings."""
+    """Fit one model to sessions."""
     items, ranks = sessions.items, sessions.longest
     blocks = dict(form.slices(items, ranks))
     size = max(block.stop for block in blocks.values())

@@ -1,11 +1,10 @@
 """Standard errors of fitted parameters. They are also valid if users return, or if the model is only approximate.
 
-Sessions of one user or one query resemble each other. They are therefore put together into a cluster. If parameters
-belong to relevance grades, a cluster is a query. If parameters belong to documents, a cluster is a user. The covariance
-matrix of the parameters is C^-1 S C^-1 (Liang and Zeger, Biometrika 1986), where
-
-- C is the curvature: minus the matrix of second derivatives of the log-likelihood,
-- S is the covariance matrix of the scores (first derivatives of the log-likelihood), which are summed by cluster.
+Sessions of one user or one query resemble each other, so they form a cluster. A cluster is a query if parameters belong
+to relevance grades, and a user if they belong to documents. Let C be the curvature of the log-likelihood, which is
+minus its matrix of second derivatives. The scores are the first derivatives of the log-likelihood. Let S be the
+covariance matrix of the scores, after they were added up for each cluster. Then the covariance matrix of the parameters
+is C^-1 S C^-1 (Liang and Zeger, Biometrika 1986).
 """
 
 from __future__ import annotations
@@ -70,9 +69,9 @@ def standard_errors(fit: Fit, sessions: Sessions) -> Errors:
 def own_errors(fit: Fit, sessions: Sessions) -> FloatVector:
     """Return the error that each parameter would have if all other parameters were known.
 
-    The likelihood of a session is a linear function of the attraction of a document. In this case, the curvature of the
-    log-likelihood is the squared score. The error is nan for parameters with the value 0 or 1.
+    The error is nan for parameters with the value 0 or 1.
     """
+    # The likelihood of a session is linear in the attraction of a document, so its curvature is the squared score.
     own, inside = _scores(fit.model, lists_of(*sessions.distinct()), work_for(fit.model.ranks))[1], _is_inside(fit)
     theta = np.where(inside, fit.model.theta, 0.5)
     own += fit.smoothing * (theta**-2 + (1 - theta) ** -2)
@@ -92,7 +91,7 @@ def _is_inside(fit: Fit) -> Any:
 
 
 def _sandwich(curvature: FloatMatrix, spread: FloatMatrix) -> FloatVector:
-    """Return the diagonal of C^-1 S C^-1 for curvature C and spread S. It is nan where C is singular."""
+    """Return the diagonal of C^-1 S C^-1 for curvature C and spread S, with nan where C is singular."""
     scale = np.sqrt(curvature.diagonal())
     both = np.outer(scale, scale)
     values, vectors = np.linalg.eigh((curvature + curvature.T) / (2 * both))

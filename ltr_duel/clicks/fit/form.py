@@ -26,7 +26,7 @@ class Parameters(NamedTuple):
 
 
 class Rank(NamedTuple):
-    """A rank of a session. Its probabilities are conditional on all clicks of the session."""
+    """A rank of a session. The probabilities are for users with the clicks of this session."""
 
     item: int
     k: int  # the rank, from 0
@@ -39,7 +39,7 @@ class Rank(NamedTuple):
 
 
 class Entries(NamedTuple):
-    """What a session says about its parameters. Each entry adds successes and trials to one parameter."""
+    """What a session says about the parameters. Each entry adds successes and trials to one parameter."""
 
     which: IntVector  # (PER_RANK * ranks,) index of the parameter in ``theta``
     successes: FloatVector  # expected number of successes
@@ -54,7 +54,7 @@ def step(model: Any, item: int, k: int, last: int) -> tuple[float, float, float,
 
 @dispatched
 def entries(model: Any, rank: Rank, out: Entries, count: int) -> int:
-    """Write what a rank says about all parameters except attraction. ``count`` entries exist; return the new count."""
+    """Write what a rank says about all parameters except attraction, and return the new number of entries."""
     raise NotImplementedError
 
 

@@ -38,7 +38,7 @@ class Work(NamedTuple):
 
 
 def lists_of(sessions: Sessions, weight: FloatVector | None = None) -> Lists:
-    """Return the arrays of sessions for compiled functions. By default, each session has the weight 1."""
+    """Return the arrays of sessions for compiled functions."""
     return Lists(*sessions[:3], np.ones(sessions.number) if weight is None else weight)
 
 
@@ -50,7 +50,7 @@ def work_for(ranks: int) -> Work:
 
 @kernel
 def session_entries(model: Any, lists: Lists, s: int, work: Work) -> tuple[int, float]:
-    """Write what session s says about the parameters. Return the number of entries and the log-likelihood."""
+    """Write the entries of session s, and return their number and the log-likelihood."""
     start, n = lists.ptr[s], lists.ptr[s + 1] - lists.ptr[s]
     reached, rest = work.reached, work.rest
     likelihood, final = walk_down(model, lists, s, work)
@@ -83,7 +83,7 @@ def session_entries(model: Any, lists: Lists, s: int, work: Work) -> tuple[int, 
 
 @kernel
 def walk_down(model: Any, lists: Lists, s: int, work: Work) -> tuple[float, int]:
-    """Fill ``reached`` from the top. Return the log-likelihood of session s and the rank of its last click, or -1."""
+    """Fill ``reached``, and return the log-likelihood of session s and the rank of its last click, or -1."""
     start, reached = lists.ptr[s], work.reached
     likelihood, product, last = 0.0, 1.0, -1
     reached[0] = 1.0

@@ -1,4 +1,4 @@
-"""`Sessions`: the lists that users saw, and their clicks, as arrays."""
+"""The lists that users saw, and their clicks, as arrays."""
 
 from __future__ import annotations
 
@@ -38,10 +38,7 @@ class Sessions(NamedTuple):
         cls, lengths: IntVector, query: IntVector, document: IntVector, click: NDArray[np.bool_],
         user: IntVector | None, queries: Sequence[str], documents: Sequence[str],
     ) -> Sessions:  # fmt: skip
-        """Return sessions whose items are documents. The same document in another query is another item.
-
-        ``document`` has the number of the document at each rank. ``queries`` and ``documents`` have the names.
-        """
+        """Return sessions whose items are documents. The same document in another query is another item."""
         pairs, item = np.unique(np.repeat(query, lengths) << 32 | document, return_inverse=True)
         names = np.array(queries, object)[pairs >> 32], np.array(documents, object)[pairs & 0xFFFFFFFF]
         return cls(_pointers(lengths), item.astype(np.int64), click, query, len(pairs), False, user, names)
@@ -76,7 +73,7 @@ class Sessions(NamedTuple):
         return self._replace(user=None).select(first), np.bincount(keys).astype(np.float64)
 
     def split(self, share: float) -> tuple[Sessions, Sessions]:
-        """Return the first sessions, a share of all, and the later sessions without those that have a new query."""
+        """Return the first sessions, a share of all, and the later sessions whose query is not new."""
         first = np.arange(self.number) < int(self.number * share)
         return self.select(first), self.select(~first & np.isin(self.query, self.query[first]))
 

@@ -100,7 +100,7 @@ class _Corpus:
             self._last_query = query
 
     def end_file(self) -> None:
-        """Check that the file contained documents. Add its queries if its lines do not name them."""
+        """Check that the file contained documents, and add its queries if its lines do not name them."""
         rows = self._rows - self._first_row
         if rows == 0:
             raise InputError(f"{self._file}: the file has no document, only empty lines or comments")

@@ -42,7 +42,7 @@ def read_chunks(path: Path, size: Callable[[], int] = lambda: CHUNK_BYTES) -> It
 
 
 def estimate_lines(paths: Sequence[Path]) -> int:
-    """Estimate the number of lines of files from samples. For a compressed file, the sample is its beginning."""
+    """Estimate the number of lines of files from samples."""
     lines = 0.0
     for path in paths:
         size = path.stat().st_size

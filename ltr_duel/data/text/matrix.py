@@ -33,7 +33,7 @@ class _Segment(NamedTuple):
 
 
 class Matrix:
-    """Collects blocks of rows, in order. ``lines`` is the estimated number of rows."""
+    """Collects blocks of rows, in order, for an estimated number of rows."""
 
     def __init__(self, lines: int, omitted: float = 0.0) -> None:
         self._lines = lines
@@ -44,7 +44,7 @@ class Matrix:
         transpose(self._segments[0].columns, self._segments[0].columns, 0)  # numba must not compile in two threads
 
     def put(self, block: NDArray[np.float32]) -> Copy:
-        """Reserve room for the next block, shape (rows, columns). Return a function that copies the block.
+        """Reserve room for the next block, and return a function that copies it.
 
         Any thread may call this function. It must be called before `features`.
         """
@@ -93,7 +93,7 @@ class Matrix:
 
 @kernel
 def transpose(block, columns, first):
-    """Copy ``block[row, column]`` to ``columns[column, first + row]``. Surplus columns of the block are ignored.
+    """Copy ``block[row, column]`` to ``columns[column, first + row]``, without surplus columns of the block.
 
     Four columns are written at a time, because they fit into the processor's cache.
     """

@@ -110,7 +110,7 @@ def _round_in_python(text: NDArray[np.uint8], block: scan.Block) -> None:
 
 
 def _take_queries(text: NDArray[np.uint8], lines: scan.Records, state: np.record) -> None:
-    """Use the first word of each comment as the query. Record an error if a comment has no word."""
+    """Use the first word of each comment as the query."""
     raw = text.tobytes()
     for row, span in enumerate(zip(lines.comment.tolist(), lines.comment_end.tolist(), strict=True)):
         match = _WORD.match(raw, *span)

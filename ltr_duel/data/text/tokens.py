@@ -78,8 +78,8 @@ def usual_token(text, at):
 def parse_number(text, at):
     """Parse the number that starts at ``text[at]``. A byte that ends the number must follow.
 
-    Return the value, the position after the number, and a code: EXACT, UNSURE, NOT_A_NUMBER or TOO_LARGE. If the code
-    is EXACT, the value rounds to the correct float32.
+    Return the value, the position after the number, and a code, which is EXACT, UNSURE, NOT_A_NUMBER or TOO_LARGE. If
+    the code is EXACT, the value rounds to the correct float32.
     """
     negative = text[at] == _MINUS
     if negative or text[at] == _PLUS:

@@ -22,7 +22,7 @@ class ReadWarning(UserWarning):
 
 
 def require_labels(labels: NDArray[np.floating[Any]], options: ReadOptions, position: Callable[[int], str]) -> None:
-    """Raise `InputError` for the first label that the options do not allow. ``position(row)`` says where a row is."""
+    """Raise `InputError` for the first label that the options do not allow."""
     highest = HIGHEST_LABEL if options.labels == "distinct" else HIGHEST_GRADE
     allowed = (labels >= 0) & (labels <= highest)
     if options.labels == "grades":

@@ -3,8 +3,8 @@
 At each position, a possible list shows the best remaining document of one of the two rankers. A document has a positive
 credit if the first ranker ranks it higher, and a negative credit if the second ranker does. A linear program finds a
 probability for each list such that the mean credit is 0 at every position, or as close to 0 as possible. Random clicks
-then favour neither ranker. If several solutions are equally fair, it takes the solution with the highest mean
-sensitivity. Recent solutions are stored, because many comparisons need the same program.
+then favour neither ranker. Of several fair solutions, the program takes the one with the highest mean `sensitivity`.
+Recent solutions are stored, because many comparisons need the same program.
 
 Radlinski, Craswell. Optimized Interleaving for Online Retrieval Evaluation. WSDM 2013.
 """
@@ -87,7 +87,7 @@ def init(size: Size, params: Params, outcome: str) -> State:
 
 @kernel
 def credit_of(kind: int, rank_of_first: int, rank_of_second: int) -> float:
-    """Return the credit of a document; it is positive if the first ranker ranks the document higher."""
+    """Return the credit of a document, which is positive if the first ranker ranks the document higher."""
     if kind == 0:
         return 1.0 / rank_of_first - 1.0 / rank_of_second
     difference = float(rank_of_second - rank_of_first)

@@ -2,12 +2,12 @@
 
 At each position, a sampled list shows the best remaining document of a random ranker. A click on a document gives each
 ranker the credit 1 / r, where r is the rank of the document in the order of this ranker. A linear program finds a
-probability for each list such that the first k positions give all rankers the same mean credit, for every depth k. If
-several solutions are fair, it takes the solution with the smallest mean variance between the rankers. For the variance,
-the credit at position k is divided by k.
+probability for each list. For every k, clicks on the first k positions should give all rankers the same mean credit. Of
+several fair solutions, the program takes the one with the smallest variance between the credits of the rankers. For the
+variance, the credit at position k is divided by k.
 
-With few lists and many rankers, a fair solution often does not exist. The program then minimises the variance plus the
-unfairness, as Manabe et al. do. For each depth, the unfairness is the largest difference between the mean credits of
+With few lists and many rankers, a fair solution often does not exist. The program then minimises the sum of variance
+and unfairness, as Manabe et al. do. For each k, the unfairness is the largest difference between the mean credits of
 two rankers. HiGHS solves the program once for each query and set of rankers. The method runs as plain Python.
 
 Schuth, Sietsma, Whiteson, Lefortier, de Rijke. Multileaved Comparisons for Fast Online Evaluation. CIKM 2014.
@@ -75,7 +75,7 @@ def choice_of(state: State, lists: Lists, query: int, slate: IntVector) -> Choic
 
 
 def solve(lists: IntMatrix, credits: FloatMatrix) -> Choice:
-    """Find the probabilities of the lists. ``credits[j, d]`` is 1 / the rank that ranker j gives to document d."""
+    """Find the probabilities of the lists. ``credits[j, d]`` is 1 divided by the rank that j gives to document d."""
     n_lists, length = lists.shape
     earned = np.cumsum(credits[:, lists], axis=2).transpose(0, 2, 1)  # (rankers, depth, lists): cumulative credit
     weighted = (credits[:, lists] / np.arange(1, length + 1)).sum(axis=2)  # (rankers, lists)

@@ -54,7 +54,7 @@ def init(size: Size, params: components.NoParams, outcome: str) -> State:
 
 @kernel
 def add_candidates(state: State, lists: Lists, column: int, slate: IntVector, size: int, left: int, total: int) -> int:
-    """Add each ranker's document in a column of the orders to the candidates; return the new ``total``.
+    """Add each ranker's document in a column of the orders to the candidates, and return the new ``total``.
 
     ``candidates[:left]`` are not yet shown, and ``candidates[left:total]`` are shown.
     """

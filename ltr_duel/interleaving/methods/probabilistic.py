@@ -4,15 +4,13 @@ At each position, a random ranker (the contributor) draws a document that is not
 at rank r with a probability proportional to r^-tau. By default, tau is 3. The contributor owns the clicks on the
 document, and the ranker that owns more clicks wins.
 
-Most outcome rules ignore which contributors were drawn, and average over all possible contributors. Let P1 be the
-probability that the first of two rankers owns more clicks than the second, given the list and the clicks. Let P2 be the
-probability that it owns fewer. Two rankers can be compared by four rules, of which the first is the default. Sets of
-rankers have only ``sampled`` and ``marginal_sign``.
-
-- ``marginal_bernoulli``: the first ranker wins with probability (1 + P1 - P2) / 2, otherwise the second wins.
-- ``marginal_sign``: the first ranker wins if P1 > P2. Random clicks bias this rule, but published baselines used it.
-- ``sampled``: the ranker that owns more clicks wins, with the contributors that were drawn.
-- ``expectation``: the outcome is P1 - P2. It has the same mean as the outcome of ``sampled``, but varies less.
+The rule ``sampled`` uses the contributors that were drawn. All other outcome rules average over all possible
+contributors. Let P1 be the probability that the first of two rankers owns more clicks than the second, given the list
+and the clicks. Let P2 be the probability that it owns fewer. Under ``marginal_bernoulli``, the default, the first
+ranker wins with probability (1 + P1 - P2) / 2, and otherwise the second ranker wins. Under ``marginal_sign``, the first
+ranker wins if P1 > P2. Random clicks bias this rule, but published baselines used it. Under ``expectation``, the
+outcome is P1 - P2. It has the same mean as the outcome of ``sampled``, but varies less. Sets of rankers have only the
+rules ``sampled`` and ``marginal_sign``.
 
 Let P_kj be the probability that ranker j draws the document at position k. If the list is known, ranker j contributed
 this document with probability P_kj / sum_i P_ki, and the contributors of different positions are independent. A loop
@@ -164,7 +162,7 @@ def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, p
 def draw_mirrored(
     state: State, lists: Lists, query: int, first: int, second: int, page: Shown, uniforms: FloatVector, rng: Generator
 ) -> int:
-    """Draw a list from given numbers u. If u < 1/2, ``first`` contributes, and 2u mod 1 selects the document."""
+    """Draw a list from given numbers u. The contributor is ``first`` if u < 1/2, and 2u mod 1 selects the document."""
     start = lists.query_ptr[query]
     documents = lists.query_ptr[query + 1] - start
     length = min(state.top, documents)
@@ -233,7 +231,7 @@ def first_left(above: int, ranks: IntVector, places: int) -> int:
 
 @kernel
 def lead_of_two(state: State, n_clicks: int) -> float:
-    """Return P1 - P2, as the module defines P1 and P2."""
+    """Return P1 - P2 for two rankers."""
     state.owned[0] = 1.0
     for c in range(n_clicks):
         q = state.source[c, 0]

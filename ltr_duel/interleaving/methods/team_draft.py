@@ -165,7 +165,7 @@ def rank_scores(scores: IntVector, size: int, won: SignMatrix) -> None:
 
 @kernel
 def compare_scores(score: int, scores: IntVector, won: SignVector) -> None:
-    """Compare one score with other scores. This is a function of its own so that it compiles to vector instructions."""
+    """Compare one score with other scores."""  # a separate function, so that it compiles to vector instructions
     for b in range(won.shape[0]):
         won[b] = int(score > scores[b]) - int(score < scores[b])
 

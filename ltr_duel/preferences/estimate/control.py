@@ -35,7 +35,7 @@ _MOST_GAIN = (FARTHEST - 1.0) / 2
 
 
 def corrections_of(settings: Settings) -> FloatMatrix:
-    """Return the correction of each ranker and query. The corrections of two rankers are subtracted from an outcome."""
+    """Return a correction for each ranker and query. The difference of two corrections is subtracted from outcomes."""
     corrections = gains_of(settings.comparer)
     centre(corrections, fitted_slope(settings), _MOST_GAIN)
     return corrections

@@ -3,7 +3,7 @@
 The comparisons of a pair are made in blocks of 4,000. Each block has its own random generator, whose seed contains the
 names of the two rankers and the number of the block. For this reason, the comparisons of a pair do not depend on the
 other rankers or on the number of threads. Sets of rankers are compared in blocks of 100 lists, each with its own
-generator. A thread works on one piece at a time, which has many pairs or many blocks.
+generator. A piece is the work that a thread does at a time: many pairs, or many blocks of one pair.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _queries_in_turn(block: int, seed: int, n_queries: int, size: int) -> IntVec
 
 
 def _pieces(work: Piece) -> Iterator[Piece]:
-    """Cut the work into pieces of about equal size. A pair is cut only if it is larger than a piece."""
+    """Cut the work into pieces of about equal size."""
     sizes = work.end - work.begin
     before, start = np.concatenate([[0], np.cumsum(sizes)]), 0
     while start < len(sizes):

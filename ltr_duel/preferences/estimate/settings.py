@@ -21,8 +21,7 @@ REDRAWN_RULE = "redraw_at_inference"  # the tie rule that orders ties anew befor
 class Settings:
     """Everything that determines a simulated comparison.
 
-    reduced: whether the variance of outcomes is reduced. Control variates always do this, and `integrated` and
-        `antithetic` say what else is done.
+    reduced: whether the variance of outcomes is reduced, by control variates and by `integrated` and `antithetic`.
     stratified: whether queries are visited in turn, with two evaluations each. This requires ``reduced``.
     size: the number of rankers in a set, or 0 if pairs are compared.
     """

@@ -34,7 +34,7 @@ class PairList(NamedTuple):
 
 
 class ByCredit(NamedTuple):
-    """The method itself credits the clicks of each branch. This works for all methods."""
+    """The method itself credits the clicks of each branch."""
 
     any_method: bool = True  # numba does not support empty NamedTuple classes
 

@@ -1,8 +1,8 @@
 """The probability that the winners of an estimated matrix are the true winners.
 
-First, a probability is computed for each pair: does i truly beat j? `effective_counts` turns the standard error of the
-pair into numbers of wins and losses. Before any comparison, each p from 0 to 1 is assumed to be equally likely. A
-ranker that won all of its few comparisons is therefore not certain to be better.
+For each pair, a first step computes the probability that i truly beats j. The standard error of the pair is turned into
+numbers of wins and losses (`effective_counts`). Before any comparison, each p from 0 to 1 is assumed to be equally
+likely. A ranker that won all of its few comparisons is therefore not certain to be better.
 
 The probability of a Condorcet winner is the product of the probabilities of its pairs. If pairs share lists or queries,
 this product is too small (Slepian's inequality). The probabilities of Copeland and Borda winners are shares of random

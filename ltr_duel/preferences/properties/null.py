@@ -1,14 +1,14 @@
 """Test whether noise explains the signs of intransitivity in an estimate, for example rankers that win in a circle.
 
-Even if the true preferences are transitive, an estimate hardly ever is. The test shows how intransitive an estimate
-would be by noise alone. First, it finds the strongly transitive matrix that is closest to the estimate. Then it adds
-random noise to this matrix, many times, with the standard errors of the estimate. The results are called transitive
-worlds. Each property of the estimate is compared with its values in the transitive worlds.
+Even if the true preferences are transitive, estimated preferences are usually not transitive. The test shows how
+intransitive an estimate would be by noise alone. First, it finds the strongly transitive matrix that is closest to the
+estimate. Then it adds random noise to this matrix, many times, with the standard errors of the estimate. The results
+are called transitive worlds. Each property of the estimate is compared with its values in the transitive worlds.
 
 The closest matrix is fitted to the estimate, so the worlds are somewhat too transitive. To measure this bias, the test
-treats some worlds like estimates, and draws second worlds from them. If the second worlds are more transitive by s, the
-values in the first worlds are shifted by 2 s. Without a shift, and even with a shift by s, the test would too often
-reject strongly transitive preferences.
+treats some worlds like estimates, and draws second worlds from them. If the median of a property falls by s from the
+first worlds to the second worlds, its values in the first worlds are raised by 2 s. Without this correction, the test
+would often reject strongly transitive preferences.
 
 A small p-value does not prove that the rankers have no order, because an order need not be strongly transitive. Only a
 circle of wins that are all larger than noise disproves an order (`wins_beyond_noise`).

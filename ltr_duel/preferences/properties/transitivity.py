@@ -2,10 +2,10 @@
 
 Let e[i, j] = p[i, j] - 1/2, which says how clearly ranker i beats ranker j. Let ranker 1 be the Condorcet winner.
 
-- Total order: the rankers can be sorted so that each ranker beats all later rankers.
-- Strong transitivity: e[i, k] >= max(e[i, j], e[j, k]) for all i, j, k such that i beats j and j beats k.
-- Relaxed transitivity: gamma e[1, k] >= max(e[1, j], e[j, k]) for all j, k such that j beats k.
-- Stochastic triangle inequality: e[1, k] <= e[1, j] + e[j, k] for all j, k such that k does not beat j.
+In a total order, the rankers can be sorted so that each ranker beats all later rankers.
+Strong transitivity means that e[i, k] >= max(e[i, j], e[j, k]) for all i, j, k such that i beats j and j beats k.
+Relaxed transitivity means that gamma e[1, k] >= max(e[1, j], e[j, k]) for all j, k such that j beats k.
+The stochastic triangle inequality is e[1, k] <= e[1, j] + e[j, k] for all j, k such that k does not beat j.
 
 Yue, Joachims. Beat the Mean Bandit. ICML 2011, section 3.1.
 """

@@ -10,7 +10,7 @@ from ltr_duel.core import kernel
 
 
 class Model(Parameters):
-    """Attraction of each item; attention of each rank, for each rank of the last click above it."""
+    """Attraction of each item, attention of each pair of a rank and the rank of the last click above it."""
 
 
 @kernel

@@ -18,7 +18,7 @@ from ltr_duel.rankers import Rankings, inverse
 
 _CLICKS = ClickModel("of the check", (0.3, 0.9), (0.1, 0.5))
 _TIMES = 3000  # number of comparisons from which each mean outcome is computed
-_FAR = 5.0  # a mean further from its expected value than this many standard errors is an error of the method
+_FAR = 5.0  # a mean that is more standard errors away from its expected value is an error of the method
 
 
 def check_method(method: str | Method) -> None:

@@ -216,7 +216,7 @@ def compare_slate(
     comparison: Comparison, query: int, slate: IntVector, size: int, won: SignMatrix, lists_rng: Generator,
     clicks_rng: Generator,
 ) -> int:  # fmt: skip
-    """Show one multileaved list to one simulated user, and write who won. Compiled code can call this function too.
+    """Show one multileaved list to one simulated user, and write who won.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
 """Find out how often each possible list should be shown so that a comparison of two rankers is fair.
 
-The solver `fairest` receives the worth of each list, and a table of credits with one column for each list and one row
-for each position. It finds probabilities p of the lists. The mean credit at each position is an entry of ``table @ p``,
-and the bias is the sum of the absolute values of these entries. The solver first makes the bias as small as possible.
-Then it makes the mean worth as large as possible without a larger bias.
+The solver `fairest` receives a number for each list (its worth), and a table of credits with one column for each list
+and one row for each position. It finds probabilities p of the lists. The mean credit at each position is an entry of
+``table @ p``, and the bias is the sum of the absolute values of these entries. The solver first makes the bias as small
+as possible. Then it makes the mean worth as large as possible without a larger bias.
 
 The solver is the revised simplex method. Its variables are p and, for each row, the positive and the negative part of
 the mean credit. The first phase minimises the sum of these parts, and the second phase maximises the mean worth.
@@ -147,10 +147,7 @@ def leaving(program: Program, rows: int, columns: int) -> int:
 
 @kernel
 def is_sooner(program: Program, rows: int, i: int, other: int) -> bool:
-    """Return whether variable i of the basis reaches 0 before variable ``other``.
-
-    Ties are broken lexicographically, so that the solver always ends.
-    """
+    """Return whether variable i of the basis reaches 0 before variable ``other``, by lexicographic order in a tie."""
     a, b = program.entering[i], program.entering[other]
     difference = program.value[i] / a - program.value[other] / b
     for k in range(rows + 1):

@@ -119,7 +119,7 @@ def fit_clicks(
         The kind of model: position-based model, cascade model, dynamic Bayesian network (DBN), simplified DBN, user
         browsing model, or the model of the simulations. The last is a simplified DBN with attention by position.
     iterations : int
-        The largest number of steps. Before the first step, all probabilities are 0.5.
+        The largest number of steps.
     tolerance : float
         The fit ends when a step changes the log-likelihood per session by less than this value.
     smoothing : float

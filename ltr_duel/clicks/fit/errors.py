@@ -71,7 +71,7 @@ def own_errors(fit: Fit, sessions: Sessions) -> FloatVector:
 
     The error is nan for parameters with the value 0 or 1.
     """
-    # The likelihood of a session is linear in the attraction of a document, so its curvature is the squared score.
+    # A session's likelihood is linear in a document's attraction, so its log has the squared score as curvature.
     own, inside = _scores(fit.model, lists_of(*sessions.distinct()), work_for(fit.model.ranks))[1], _is_inside(fit)
     theta = np.where(inside, fit.model.theta, 0.5)
     own += fit.smoothing * (theta**-2 + (1 - theta) ** -2)

@@ -1,9 +1,10 @@
 """The likelihood of a session, what the session says about each parameter, and how well a model predicts sessions.
 
 A parameter is a probability, for example that a document attracts a user. Each user who reaches the document is a
-trial, and each user whom it attracts is a success. A log shows only the clicks. This module therefore computes the
-expected numbers of trials and successes, given the clicks. The fit and the standard errors use these numbers. The score
-of a parameter t (the derivative of the log-likelihood) is the sum of (successes - t * trials) / (t * (1 - t)).
+trial, and each user whom it attracts is a success. A log shows only the clicks, and not which documents were reached.
+This module therefore computes the expected numbers of trials and successes, given the clicks. The fit and the standard
+errors use these numbers. The score of a parameter t (the derivative of the log-likelihood) is the sum of
+(successes - t * trials) / (t * (1 - t)).
 """
 
 from __future__ import annotations

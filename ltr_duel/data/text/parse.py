@@ -39,7 +39,7 @@ class Parsed(NamedTuple):
     features: NDArray[np.float32]  # (rows, columns), row-major
     labels: NDArray[np.float32]  # (rows,)
     lines: scan.Records  # (rows,) of `scan.LINE`
-    new: NDArray[np.bool_]  # (rows,) whether the query differs from that of the row before; True in row 0
+    new: NDArray[np.bool_]  # (rows,) whether the query differs from the query of the row before; True in row 0
     documents: NDArray[np.bytes_]  # (rows,) the word after ``docid =`` in the comment, or empty
     width: int  # number of columns up to the last one with a value
     state: np.record  # one of `scan.STATE`

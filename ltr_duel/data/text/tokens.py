@@ -1,7 +1,7 @@
 """Parse decimal numbers and pairs ``<id>:<value>``. A number becomes exactly ``float32(float(text))``.
 
-Most numbers in feature files have few digits. They are a whole number below 2**53, divided by a power of ten up to
-10**22. Both are exact as doubles, so that the result of the division is rounded correctly.
+Most numbers in feature files have few digits. Such a number is a whole number below 2**53, divided by a power of ten up
+to 10**22. Both of these are exact as doubles, so that the result of the division is rounded correctly.
 
 Any other number is first computed as a double with a relative error below 2**-49. The true number lies in an interval
 around this double. If both ends of the interval round to the same float32, this float32 is the result. Otherwise, the

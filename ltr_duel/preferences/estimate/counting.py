@@ -1,4 +1,4 @@
-"""Make the comparisons on all threads, and add up their counts.
+"""Simulate the comparisons of an estimate on several threads, and count their outcomes.
 
 The comparisons of a pair are made in blocks of 4,000. Each block has its own random generator, whose seed contains the
 names of the two rankers and the number of the block. For this reason, the comparisons of a pair do not depend on the

@@ -20,7 +20,7 @@ from ltr_duel.core import FloatMatrix, FloatVector, stream
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.properties.intervals import effective_counts
 
-_CERTAIN = 8.0  # a pair more than so many standard errors from 1/2 is not sampled
+_CERTAIN = 8.0  # a pair that is more standard errors away from 1/2 is certain, so it is not sampled
 _MOST_NUMBERS = 20_000_000  # the maximum number of random numbers for all draws
 
 

@@ -44,9 +44,10 @@ def load_dataset(
     Parameters
     ----------
     path : str or Path
-        A feature file, plain or compressed, a table (Parquet, Arrow, CSV, TSV; see `Dataset.from_frame`), or a folder.
-        If a folder has files for the parts train, vali and test, these parts are joined. If it has folders Fold1 to
-        Fold5, their test parts are joined. The path may also be a folder of the cache.
+        A feature file, a table, or a folder. Files may be compressed. A table is a file in Parquet, Arrow, CSV or TSV
+        with the columns that `Dataset.from_frame` needs. If a folder has files for the parts train, vali and test,
+        these parts are joined. If it has folders Fold1 to Fold5, their test parts are joined. It may also be a folder
+        of the cache.
     name : str, optional
         The name of the corpus in plots and reports. By default, it is made from the path.
     split : {"train", "vali", "test"}, optional

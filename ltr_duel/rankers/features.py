@@ -46,8 +46,8 @@ def feature_rankers(
     seed : int
         The seed of the tie rule.
     drop_constant : bool
-        Whether to leave out features that are constant within every query. Only the tie rule would order documents by
-        these features. The result lists them as ``left_out``. Features that you name in ``features`` are always used.
+        Whether to leave out features that are constant within every query, because they cannot order documents. The
+        result lists them as ``left_out``. Features that you name in ``features`` are always used.
     jobs : int
         Number of threads, or -1 for one on each core.
     cache : bool, optional

@@ -5,8 +5,8 @@ mean, as in trec_eval and in LETOR's tools. Documents that a run does not retrie
 documents, in the order of the tie rule.
 
 DCG@k is the sum of (2^grade - 1) / log2(1 + rank) over the first k documents. NDCG@k is the DCG@k of the ranking,
-divided by the DCG@k of the ideal order, which sorts the documents of the query by grade (Jarvelin, Kekalainen, TOIS
-2002; Burges et al., ICML 2005).
+divided by the DCG@k of the ideal order. The ideal order sorts the documents of the query by grade (Jarvelin,
+Kekalainen, TOIS 2002; Burges et al., ICML 2005).
 
 ERR@k is the expected value of 1 / r, where r is the rank at which a user stops. Users read the first k documents from
 the top, and stop at each document with probability (2^grade - 1) / 2^highest. As in TREC's gdeval, ``highest`` is the

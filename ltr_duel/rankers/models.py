@@ -118,7 +118,7 @@ def model_columns(model: str, trained: int, names: Iterable[Any] | None, dataset
     """Return the columns of the corpus from which a model predicts, in the model's order.
 
     If the corpus has all names of the model's features, columns are matched by name. Otherwise they are matched by
-    position, with a `MatchWarning` if only the model has names. Names such as f0 or Column_0 count as no names.
+    position, with a `MatchWarning` if only the model has names. Names such as f0 or Column_0 are ignored.
     """
     groups = (() if names is None else names, dataset.feature_names)
     wanted, own = ([re.sub(r"\s", "_", str(name)) for name in group] for group in groups)

@@ -69,7 +69,7 @@ class FittedClicks:
         """Return the model as a `ClickModel` for simulations, and the standard errors of its probabilities.
 
         If the sessions do not determine a probability, its error is the standard deviation of a uniform distribution.
-        Errors of ``p_stop`` are computed as if going on and satisfaction were independent. Raises `InputError` if
+        Errors of ``p_stop`` are computed as if "going on" and "satisfaction" were independent. Raises `InputError` if
         simulations cannot use the model (see `has_table`).
         """
         if not self.has_table:

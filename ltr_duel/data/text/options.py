@@ -37,8 +37,9 @@ class ReadOptions:
     first_id : {1, 0}
         The id of the first feature. With 0, the features are called ``"0"``, ``"1"``, ... as in the file.
     omitted : {"zero", "missing"}, optional
-        The value of a feature that a line leaves out: 0, the default, or NaN, which ``fill`` replaces. For XGBoost
-        models, you must set this option, because XGBoost reads omitted features as missing.
+        The value of a feature that a line leaves out. By default, it is 0. With ``"missing"``, it is NaN, which
+        ``fill`` replaces. For XGBoost models, you must set this option, because XGBoost reads omitted features as
+        missing.
 
     Raises
     ------

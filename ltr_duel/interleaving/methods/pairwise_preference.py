@@ -125,7 +125,7 @@ def credit_slate(
 def add_preference(
     state: State, lists: Lists, start: int, slate: IntVector, size: int, page: Shown, x: int, y: int
 ) -> None:
-    """Add the weight of the preference of position x over position y to the scores of the rankers that agree."""
+    """Position x is preferred to position y: add the weight to the scores of the rankers that agree."""
     low, high = min(state.highest[x], state.highest[y]), max(state.highest[x], state.highest[y])
     if state.clicked[y] == 1 or min(x, y) < high:
         return

@@ -182,7 +182,7 @@ def draw_mirrored(
 def trace_clicks(
     state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, n_clicks: int
 ) -> None:
-    """Write into ``state.source[c, a]`` the probability, given the list, that ranker a contributed click c.
+    """Write into ``state.source[c, a]`` the probability that ranker a contributed the document of click c.
 
     For each click, this needs the total weight of the documents that are not shown above it. The loop begins with the
     last click and adds weights on its way up. A loop from the top would subtract large weights and lose digits.
@@ -247,7 +247,7 @@ def lead_of_two(state: State, n_clicks: int) -> float:
 
 @jit.outlined
 def lead_among_many(state: State, a: int, b: int, n_clicks: int) -> float:
-    """Return the probability that ranker a owns more clicks than b, minus the probability that it owns fewer."""
+    """Return the probability that ranker a owns more clicks than b, minus the probability that a owns fewer."""
     middle = n_clicks + 1  # owned[middle + d] = Pr(difference d)
     state.owned[middle] = 1.0
     for c in range(n_clicks):

@@ -45,7 +45,7 @@ def condorcet_shares(matrix: PreferenceMatrix) -> FloatVector:
 
 
 def total_order_share(matrix: PreferenceMatrix, size: int, *, subsets: int = 100_000, seed: int = 0) -> float:
-    """Return in which share of the sets of ``size`` rankers the preferences are a total order.
+    """Return the share of sets of ``size`` rankers in which the preferences are a total order.
 
     Parameters
     ----------

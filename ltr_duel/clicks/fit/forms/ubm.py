@@ -1,4 +1,4 @@
-"""The user browsing model (UBM): noticing a document depends on its rank and on the rank of the last click above it.
+"""The user browsing model (UBM): users notice a document depending on its rank and the rank of the last click above.
 
 Dupret, Piwowarski. A User Browsing Model to Predict Search Engine Click Data from Past Observations. SIGIR 2008.
 """

@@ -46,8 +46,8 @@ def load_dataset(
     path : str or Path
         A feature file, a table, or a folder. Files may be compressed. A table is a file in Parquet, Arrow, CSV or TSV
         with the columns that `Dataset.from_frame` needs. If a folder has files for the parts train, vali and test,
-        these parts are joined. If it has folders Fold1 to Fold5, their test parts are joined. It may also be a folder
-        of the cache.
+        these parts are joined. If it has folders Fold1 to Fold5, their test parts are joined. A folder of the cache is
+        allowed, too.
     name : str, optional
         The name of the corpus in plots and reports. By default, it is made from the path.
     split : {"train", "vali", "test"}, optional

@@ -172,7 +172,7 @@ class Comparer:
 def compare_pair(
     comparison: Comparison, query: int, first: int, second: int, lists_rng: Generator, clicks_rng: Generator
 ) -> float:
-    """Show one interleaved list to one simulated user, and return who won. Compiled code can call this function too.
+    """Show one interleaved list to one simulated user, and return who won.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from ltr_duel.interleaving import hooks
 
 
 class MethodError(InputError):
-    """A comparison method gives wrong results or cannot be compiled. The message says what is wrong.
+    """A comparison method gives wrong results or cannot be compiled.
 
     Examples
     --------

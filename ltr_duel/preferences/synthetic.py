@@ -38,7 +38,7 @@ def _from_rule(size: int, rule: Callable[[IntMatrix, IntMatrix], ArrayLike], **s
 
 
 def from_utilities(utilities: ArrayLike, link: Link = "logistic", **settings: Any) -> PreferenceMatrix:
-    """Return the matrix of rankers with the given utilities. A ranker with a higher utility wins more often.
+    """Return the matrix of rankers with the given utilities.
 
     link: how the utilities u and v of two rankers determine the probability that the first ranker wins.
     settings: further entries of the provenance.
@@ -176,7 +176,7 @@ def synthetic_preferences(name: str) -> PreferenceMatrix:
     Raises
     ------
     InputError
-        If the name does not exist. The message lists all names.
+        If the name does not exist.
 
     Examples
     --------

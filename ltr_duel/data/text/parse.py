@@ -1,4 +1,4 @@
-"""Parse one chunk of text into arrays. The compiled scanner does most of the work, and Python does the rest."""
+"""Parse one chunk of text into arrays, mostly with the compiled scanner."""
 
 from __future__ import annotations
 

@@ -4,7 +4,6 @@ At each position, a possible list shows the best remaining document of one of th
 credit if the first ranker ranks it higher, and a negative credit if the second ranker does. A linear program finds a
 probability for each list such that the mean credit is 0 at every position, or as close to 0 as possible. Random clicks
 then favour neither ranker. Of several fair solutions, the program takes the one with the highest mean `sensitivity`.
-Recent solutions are stored, because many comparisons need the same program.
 
 Radlinski, Craswell. Optimized Interleaving for Online Retrieval Evaluation. WSDM 2013.
 """
@@ -35,7 +34,7 @@ class Params(NamedTuple):
 
 
 class Solutions(NamedTuple):
-    """Recent solutions. A hash of the key of a program says which row (slot) stores the solution of the program."""
+    """Recent solutions, because many comparisons need the same program. The hash of its key selects a row (slot)."""
 
     key: IntMatrix  # (slots, 4 * length) the top documents of each ranker, and the ranks that the other ranker gives
     length: IntVector  # (slots,) length of the lists; 0 for an empty slot

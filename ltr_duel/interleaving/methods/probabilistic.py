@@ -146,12 +146,12 @@ def draw_list(state: State, lists: Lists, query: int, slate: IntVector, size: in
 
 
 def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, rng: Generator) -> int:
-    """Draw a list for the slate."""
+    """Draw a list."""
     return draw_list(state, lists, query, slate, size, page, rng)
 
 
 def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Shown, rng: Generator) -> int:
-    """Draw a list for the pair."""
+    """Draw a list."""
     state.pair[0] = first
     state.pair[1] = second
     if state.rule == _BERNOULLI:

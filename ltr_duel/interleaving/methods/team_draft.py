@@ -109,14 +109,14 @@ def common_prefix(lists: Lists, start: int, slate: IntVector, size: int, page: S
 
 
 def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Shown, rng: Generator) -> int:
-    """Draft a list for the pair."""
+    """Draft a list."""
     state.pair[0] = first
     state.pair[1] = second
     return draft_list(state.draft, lists, query, state.pair, 2, page, rng)
 
 
 def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, rng: Generator) -> int:
-    """Draft a list for the slate."""
+    """Draft a list."""
     return draft_list(state.draft, lists, query, slate, size, page, rng)
 
 

@@ -1,10 +1,10 @@
 """Compute the mean outcome of a shown list over all users who might see it.
 
 This mean varies less than the outcome of one user. The users of a list form a tree with branches at each rank: some
-users click, some leave, and the others go on to the next rank. `walk_users` follows the branches and adds up outcomes.
-To save time, a branch with fewer than 1/16 of all users is not split further. Instead, a few users on these branches
-are simulated to the end, and each of them represents 1/16 of all users. The mean remains unbiased. This method is
-systematic sampling (Cochran, Sampling Techniques, 3rd ed., chapter 8).
+users click, some leave, and the others go on to the next rank. To save time, a branch with fewer than 1/16 of all users
+is not split further. Instead, a few users on these branches are simulated to the end, and each of them represents 1/16
+of all users. The mean remains unbiased. This method is systematic sampling (Cochran, Sampling Techniques, 3rd ed.,
+chapter 8).
 
 Some methods need no tree, because their outcome depends only on the balance. The balance is the number of clicks that
 the first ranker owns, minus the number of clicks that the second ranker owns. The probability of each balance is

@@ -113,9 +113,7 @@ def _likely(shares: dict[str, float]) -> dict[str, float]:
 
 
 def von_neumann_winner(matrix: PreferenceMatrix) -> FloatVector:
-    """Return the weights of a mixture of rankers that no ranker beats. The weights add up to 1.
-
-    A mixture of this kind always exists. If there is a Condorcet winner, it has the weight 1.
+    """Return the weights of a mixture of rankers that no ranker beats. A Condorcet winner has the weight 1.
 
     Dudik, Hofmann, Schapire, Slivkins, Zoghi. Contextual Dueling Bandits. COLT 2015.
     """

@@ -1,7 +1,6 @@
-"""Click models, which simulate users: for each relevance grade, how likely users click and how likely they then stop.
+"""Click models simulate users: for each relevance grade, they say how likely users click, and how likely they stop.
 
-The package contains models with probabilities from the literature, and fits models to sessions of real users. Clicks
-depend only on the shown documents and their order, not on the rankers.
+You can use models from the literature, or fit a model to sessions of real users.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""`check_click_model` tests whether a click model, such as one that you wrote, can be used in simulations."""
+"""Test whether a click model, for example one that you wrote, can be used in simulations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def check_click_model(model: str | ClickFamily) -> None:
     Raises
     ------
     InputError
-        If the model does not satisfy a condition, which the message names, or if no click model has this name.
+        If the model does not satisfy a condition, or if no click model has this name.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Simulated users: they read a list from the top, click more often on relevant documents, and may stop after a click.
 
-This is the dependent click model. A user who has examined a document of grade g examines the next document with
-probability 1 - p_click[g] * p_stop[g]. In some public simulators, users may also stop after a document that they do not
-click; this is ``stop_on="examine"``.
+This is the dependent click model. Users click on a document of grade g with probability p_click[g]. After the click,
+they stop with probability p_stop[g]. Otherwise, they go on to the next document. In some public simulators, users may
+also stop after a document that they do not click (``stop_on="examine"``).
 
 Guo, Liu, Wang. Efficient Multiple-Click Models in Web Search. WSDM 2009. For grades: Hofmann, Whiteson, de Rijke. A
 Probabilistic Method for Inferring Preferences from Clicks. CIKM 2011.
@@ -36,16 +36,16 @@ class ClickModel:
     p_stop : tuple of float
         For each grade, the probability that the session ends after a document of this grade (see ``stop_on``).
     stop_on : {"click", "examine"}
-        Whether `p_stop` applies only after a click, as by default, or after every examined document.
+        When ``p_stop`` applies: after a click (the default), or after every examined document.
     position_bias : float
         Users notice the document at position k = 1, 2, ... with probability ``k ** -position_bias``. They do not click
         on a document that they do not notice. With the default, 0, users notice every document.
     p_leave : tuple of float
-        For each grade, the probability that the session ends after an examined document without a click; by default 0.
+        For each grade, the probability that the session ends after an examined document without a click. By default 0.
         It can be given only with ``stop_on="click"``.
     p_notice : tuple of float
-        For each position from the top, a factor of the probability that the document is noticed; by default 1. The last
-        entry also holds for all lower positions.
+        For each position from the top, a factor that multiplies the probability of noticing the document. By default 1.
+        The last factor also holds for all lower positions.
 
     Examples
     --------
@@ -81,17 +81,14 @@ class ClickModel:
         return len(self.p_click)
 
     def attention(self, length: int) -> FloatVector:
-        """Return the probability that each position of a list is noticed; shape (length,)."""
+        """Return the probability that each position of a list is noticed, shape (length,)."""
         notice = np.array(self.p_notice or (1.0,))
         return (
             np.arange(1.0, length + 1) ** -self.position_bias * notice[np.minimum(np.arange(length), len(notice) - 1)]
         )
 
     def examination(self, grades: list[int]) -> FloatVector:
-        """Return the probability that users reach each document of a list with these grades; shape (len(grades),).
-
-        It is the product of the probabilities of going on after each document above.
-        """
+        """Return the probability that users reach each document of a list, given the grades of the documents."""
         users = users_of(self, len(grades))
         p_click = users.attention * users.p_click[grades]
         go_on = 1 - p_click * users.p_stop[grades] - (1 - p_click) * users.p_leave[grades]
@@ -99,7 +96,7 @@ class ClickModel:
 
 
 class FamilyParams(NamedTuple):
-    """The parameters that every click model has; `ClickModel` explains them."""
+    """The parameters that every click model has. `ClickModel` explains them."""
 
     stop_on: str = "click"
     position_bias: float = 0.0
@@ -110,12 +107,12 @@ _LIMITS, _CHOICES = MappingProxyType({"position_bias": (0, None)}), MappingProxy
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ClickFamily(components.Component):
-    """A click model that users choose by name, with probabilities for corpora with different numbers of grades.
+    """A click model with a name, and with probabilities for different numbers of relevance grades.
 
     Parameters
     ----------
     name, params, limits, choices, cite, where
-        The parameters of every component; see `ltr_duel.core.Component`.
+        `ltr_duel.core.Component` explains these parameters.
     tables : dict
         For each number of grades, a pair of tuples: the click probability and the stop probability of each grade.
     p_leave, p_notice : tuple of float
@@ -139,7 +136,7 @@ class ClickFamily(components.Component):
     errors: Mapping[str, tuple[float, ...]] = field(default_factory=dict, repr=False)
 
     def facts(self) -> dict[str, str]:
-        """Return the facts about the component, keyed by column heading."""
+        """Return a row for a table of click models, as a dictionary from column headings to texts."""
         tables = self.tables.values()
         click, stop = ("; ".join(" ".join(f"{p:g}" for p in table[side]) for table in tables) for side in (0, 1))
         grades = ", ".join(map(str, sorted(self.tables)))
@@ -155,13 +152,14 @@ CLICK_MODELS: components.Registry[ClickFamily] = components.Registry(
 
 
 def click_model(text: str | ClickFamily | ClickModel, grades: int) -> ClickModel:
-    """Return the click model with a name, for a corpus with ``grades`` grades.
+    """Return a click model by its name, for a corpus with a given number of grades.
 
     Parameters
     ----------
     text : str, ClickFamily or ClickModel
-        A name such as ``"perfect"``, if you like with parameters (``"navigational:position_bias=0.5"``), or the file of
-        a model that was fitted to a log (``"users.json"``). A `ClickModel` is returned unchanged.
+        The name of a model, for example ``"perfect"``. A name may have parameters
+        (``"navigational:position_bias=0.5"``). The file of a fitted model (``"users.json"``) is a name, too. A
+        `ClickModel` is returned unchanged.
     grades : int
         Number of relevance grades of the corpus, 0 included.
 
@@ -217,9 +215,9 @@ def simulate_clicks(
     users: Users, relevance: SmallIntVector, start: int, shown: IntVector, length: int, clicks: IntVector,
     rng: Generator,
 ) -> int:  # fmt: skip
-    """Simulate one user on a list, and write the clicked positions; return the number of clicks.
+    """Simulate one user on a list. Write the clicked positions, and return the number of clicks.
 
-    ``relevance`` has the grades of all documents; ``start + shown[k]`` is the row of the document at position k.
+    The document at position k has the grade ``relevance[start + shown[k]]``.
     """
     count = 0
     for k in range(length):

@@ -1,7 +1,4 @@
-"""Read corpora from files, download public corpora, and make synthetic ones; a corpus is a `Dataset`.
-
-This package does not rank documents, simulate clicks or compare rankers.
-"""
+"""Read corpora from files, download public corpora, and make synthetic corpora. A corpus is a `Dataset`."""
 
 import lazy_loader
 

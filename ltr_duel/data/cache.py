@@ -1,4 +1,4 @@
-"""The cache stores corpora and orders of rankers on disk, so that they are read or computed only once.
+"""Store corpora and orders of rankers on disk (the cache), so that they are read or computed only once.
 
     corpora/<name>-<key>/    a corpus; the key is a digest of its arrays, so files with the same content share a folder
         <array>.npy          columns (features), relevance, query_ptr, query_ids, doc_ids (if there are any)
@@ -8,7 +8,7 @@
     arrays/<kinds>-<key>/    orders and ranks of rankers, one .npy file for each
 
 A folder is written under a temporary name and then renamed, so it is always complete. If there is no room for a new
-folder, the folders that were not used for the longest time are deleted. All content can be made again.
+folder, the folders that were not used for the longest time are deleted.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Entry(NamedTuple):
 
 
 def text_key(files: Sequence[Path], options: ReadOptions) -> str:
-    """Return a digest of the paths, sizes and times of files, and of the options for reading. Raises `OSError`."""
+    """Return a digest of the paths, sizes and times of files, and of the options for reading."""
     facts = []
     for file in (*files, *filter(None, map(sidecar_of, files))):
         status = file.stat()
@@ -63,7 +63,7 @@ def text_key(files: Sequence[Path], options: ReadOptions) -> str:
 
 
 def find_corpus(mark: str) -> Path | None:
-    """Return the folder of a corpus that has a file ``mark``: ``text-<key>`` or ``corpus-<name>``; None if none has."""
+    """Return the folder of the corpus that has a file ``mark`` (``text-<key>`` or ``corpus-<name>``), or None."""
     with suppress(InputError):  # the user has no home folder
         return next((path.parent for path in (cache_home() / "corpora").glob(f"*/{mark}")), None)
     return None
@@ -103,7 +103,7 @@ def is_corpus(path: Path) -> bool:
 
 
 def open_corpus(folder: Path) -> Dataset:
-    """Open a stored corpus; its arrays are read-only memory maps. Raises `InputError` if a file is damaged."""
+    """Open a stored corpus, with read-only memory maps as arrays. Raises `InputError` if a file is damaged."""
     try:
         facts = json.loads((folder / "corpus.json").read_bytes())
         if facts["format"] == _FORMAT:
@@ -117,10 +117,9 @@ def open_corpus(folder: Path) -> Dataset:
 
 
 def cached_arrays(key: Mapping[str, object] | None, kinds: Kinds, compute: Callable[[Arrays], None]) -> Arrays:
-    """Return read-only arrays. The first call lets ``compute`` fill them and stores them; later calls read them.
+    """Return read-only arrays. The first call computes and stores them, and later calls read them.
 
-    key: all facts that determine the values, such as the digest of the corpus, the tie rule and the seed. If it is
-        None, the arrays are not stored.
+    key: all facts that determine the values. If the key is None, the arrays are not stored.
     """
     if key is not None:
         named = {**key, "kinds": {kind: (np.dtype(dtype).str, shape) for kind, (dtype, shape) in kinds.items()}}
@@ -138,7 +137,7 @@ def cached_arrays(key: Mapping[str, object] | None, kinds: Kinds, compute: Calla
 
 
 def _write(folder: Path, kinds: Kinds, fill: Callable[[Arrays], None], facts: Mapping[str, Any] | None = None) -> None:
-    """Write a folder: ``fill`` receives new arrays, which are mapped to the files. Raises `InputError`."""
+    """Write a folder. The function ``fill`` receives new arrays, which are mapped to its files."""
     _make_room(sum(prod(shape) * np.dtype(dtype).itemsize for dtype, shape in kinds.values()))
     with core_files.replacing_folder(folder) as temporary:
         arrays: Arrays = {}
@@ -153,7 +152,7 @@ def _write(folder: Path, kinds: Kinds, fill: Callable[[Arrays], None], facts: Ma
 
 
 def _read(folder: Path, names: Sequence[str] | Kinds) -> Arrays:
-    """Open the arrays of a folder as memory maps, and set the time of its last use."""
+    """Open the arrays of a folder as memory maps, and set the time of the folder's last use."""
     maps = {name: np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in names}
     with suppress(OSError):  # a read-only cache
         os.utime(folder)
@@ -161,7 +160,7 @@ def _read(folder: Path, names: Sequence[str] | Kinds) -> Arrays:
 
 
 def entries() -> list[Entry]:
-    """Return all folders of the cache, the least recently used first. Unfinished folders are included."""
+    """Return all folders of the cache, also unfinished folders, the least recently used first."""
     folders = []
     for path in (path for kind in ("corpora", "arrays") for path in (cache_home() / kind).glob("*")):
         if _NAME.fullmatch(path.name):
@@ -172,7 +171,7 @@ def entries() -> list[Entry]:
 
 
 def limit() -> int:
-    """Return the largest size of the cache in bytes: ``LTR_DUEL_CACHE_GB``, by default 30 GB."""
+    """Return the largest size of the cache in bytes, by default 30 GB."""
     text = os.environ.get(LIMIT) or "30"
     with suppress(ValueError, OverflowError):
         if (size := int(float(text) * 1e9)) >= 0:
@@ -181,7 +180,7 @@ def limit() -> int:
 
 
 def clear() -> int:
-    """Delete all entries, and return the number of freed bytes. Files that the cache did not write are kept."""
+    """Delete all entries, and return the number of freed bytes. Files of other programs are kept."""
     freed = entries()
     for entry in freed:
         remove(entry.path)
@@ -191,7 +190,7 @@ def clear() -> int:
 
 
 def remove(path: Path) -> None:
-    """Remove an entry. It is renamed first, so that no process finds it incomplete; open memory maps stay readable."""
+    """Remove an entry. It is renamed first, so that no process finds an incomplete entry."""
     doomed = path.with_name(f".{path.name.lstrip('.')[:60]}.{secrets.token_hex(8)}.tmp")
     with suppress(OSError):  # on Windows a mapped file cannot be removed
         path.rename(doomed)
@@ -199,7 +198,7 @@ def remove(path: Path) -> None:
 
 
 def _make_room(size: int) -> None:
-    """Remove the least recently used entries until ``size`` more bytes fit. Raises `InputError` if they cannot fit."""
+    """Remove the least recently used entries until ``size`` more bytes fit."""
     home, most, used = cache_home(), limit(), entries()
     with core_files.named_errors(home):
         home.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The public corpora: for each, a description, the page with its terms, how to get it, and how to read it."""
+"""The public corpora. For each corpus, the catalogue says where its terms are, how to get it, and how to read it."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ class Corpus(components.Component):
     grades, features : int
         The numbers of relevance grades and of features.
     dialect, labels : str
-        How the files of the corpus are read; see `ReadOptions`.
+        How the files of the corpus are read (see `ReadOptions`).
     licence, terms_url : str
         The short name of the licence, and the page with the terms, which the user must accept.
     obtain : str
-        What a user must do if the corpus cannot be downloaded automatically; the beginning of a sentence.
+        What a user must do if the corpus cannot be downloaded automatically. Messages continue this text.
     archive : str
         The name of the file that contains the corpus.
     urls : tuple of str
-        The addresses of the archive, which are tried in this order; empty if it must be downloaded manually.
+        The addresses of the archive, in the order in which they are tried. Empty if it must be downloaded manually.
     digest : str
-        The published digest of the archive, ``"sha256:..."`` or ``"md5:..."``; by default there is none.
+        The published digest of the archive, ``"sha256:..."`` or ``"md5:..."``, if there is one.
     queries, documents : int, optional
         The published numbers of queries and documents of the whole corpus, if there are any.
     main_part : str
         The folder to read inside the unpacked archive, or the beginning of the names of the files to read.
     params, limits, choices, cite, where
-        The parameters of every component (see `Component`); a corpus has no parameters of its own.
+        `ltr_duel.core.Component` explains these parameters.
 
     Examples
     --------
@@ -61,12 +61,12 @@ class Corpus(components.Component):
     main_part: str = field(default="", repr=False)
 
     def reading(self, **options: Any) -> ReadOptions:
-        """Return the options for reading the corpus. Given options other than None replace its own."""
+        """Return the options for reading the corpus. The given options replace its own, unless they are None."""
         declared: dict[str, Any] = {"dialect": self.dialect, "features": self.features, "labels": self.labels}
         return ReadOptions(**declared | {key: value for key, value in options.items() if value is not None})
 
     def facts(self) -> dict[str, str]:
-        """Return the facts about the corpus, keyed by column heading."""
+        """Return a row for a table of corpora, as a dictionary from column headings to texts."""
         return {
             "corpus": self.title,
             "queries": f"{self.queries:,}" if self.queries else "?",
@@ -79,7 +79,7 @@ class Corpus(components.Component):
 
 
 class _Corpora(dict[str, Corpus]):
-    """The corpora by name; the error for an unknown name lists the names."""
+    """The corpora by name. The error for an unknown name lists the names."""
 
     def __missing__(self, name: str) -> Corpus:
         raise errors.unknown_name("corpus", name, self)

@@ -1,4 +1,4 @@
-"""`Dataset`: the features and grades of a corpus, as arrays. `describe` counts its documents, grades and features."""
+"""The arrays of a learning-to-rank corpus: features and relevance grades of documents."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ARRAYS: Final = (  # name, kinds of numbers, number of axes
 class Dataset:
     """A learning-to-rank corpus: for each query, documents with features and relevance grades.
 
-    Each document is one row of the arrays. The rows ``query_ptr[q]:query_ptr[q + 1]`` belong to query q.
+    Each document is one row of the arrays. Query q has the rows ``query_ptr[q]:query_ptr[q + 1]``.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Dataset:
     relevance : ndarray of int16, shape (n_docs,)
         The relevance grade of each document, from 0 to ``grades - 1``.
     query_ptr : ndarray of int64, shape (n_queries + 1,)
-        The first row of each query; the last entry is the number of rows.
+        The first row of each query. The last entry is the number of rows.
     query_ids : ndarray of str, shape (n_queries,)
     doc_ids : ndarray of str, shape (n_docs,), or None
     name : str
@@ -42,14 +42,14 @@ class Dataset:
     grades : int
         The number of relevance grades (2, 3 or 5 in the public corpora).
     sha256 : str
-        A digest of the content. A text and its gzipped copy have the same digest. Pass ``""`` to compute it.
+        A digest of the content. Pass ``""`` to compute it.
     feature_names : tuple of str
-        One name for each column; if the corpus is not a well-known one, the names are ``"1"``, ``"2"``, ...
+        One name for each column. If the corpus is not well-known, the names are ``"1"``, ``"2"``, ...
     lower_is_better : bool
         Whether features are ranks (1 is best), as in corpora for rank aggregation.
     omits : bool
-        Whether some zeros in ``features`` stand for values that a text or a sparse matrix leaves out. If so, XGBoost
-        models are refused until the user says whether these values are zero or missing.
+        Whether some zeros in ``features`` stand for values that a text or a sparse matrix leaves out. For XGBoost
+        models, the user must then say whether these values are zero or missing.
 
     Raises
     ------
@@ -58,7 +58,7 @@ class Dataset:
 
     Notes
     -----
-    The arrays are read-only. They are copied if other code could write to their memory.
+    The arrays are read-only.
 
     Examples
     --------
@@ -107,14 +107,14 @@ class Dataset:
 
     @classmethod
     def from_frame(cls, frame: Any, *, name: str = "frame", **reading: Any) -> Dataset:
-        """Make a corpus from a data frame with one row for each document; the rows of a query must be adjacent.
+        """Make a corpus from a data frame with one row for each document. The rows of a query must be adjacent.
 
         Parameters
         ----------
         frame : data frame
-            A data frame of pandas, Polars, PyArrow or another library that narwhals reads. It needs columns for the
-            query and the grade, such as ``qid`` and ``label``, and may have one for the document, such as ``docno``.
-            All other columns are features. Columns that were the index of a data frame are left out.
+            A data frame of pandas, Polars, PyArrow or another library that narwhals reads. It needs a column for the
+            query (for example ``qid``) and one for the grade (``label``). It may have a column for the document
+            (``docno``). All other columns are features, except the index of a data frame.
         name : str
             The name of the corpus in plots and reports.
         **reading
@@ -127,7 +127,7 @@ class Dataset:
         Raises
         ------
         InputError
-            If a column or id is missing, or a value is not valid or can only be read with an option.
+            If a column or id is missing, or a value cannot be read with these options.
 
         Examples
         --------
@@ -163,11 +163,11 @@ class Dataset:
         documents : array_like of str, shape (n_docs,), optional
             The ids of the documents.
         feature_names : sequence of str, optional
-            One name for each column; by default the names of a data frame, or ``"1"``, ``"2"``, ...
+            One name for each column. By default the names of a data frame, or ``"1"``, ``"2"``, ...
         name : str
             The name of the corpus in plots and reports.
         **reading
-            The options ``fill``, ``labels``, ``unlabelled`` and (for a sparse matrix) ``omitted`` of `ReadOptions`.
+            The options ``fill``, ``labels`` and ``unlabelled`` of `ReadOptions`, and for a sparse matrix ``omitted``.
 
         Returns
         -------
@@ -176,7 +176,7 @@ class Dataset:
         Raises
         ------
         InputError
-            If the lengths differ, ``X`` is not a matrix of numbers, or a value is not valid, as for `from_frame`.
+            If the lengths differ, ``X`` is not a matrix of numbers, or a value cannot be read with these options.
 
         Examples
         --------
@@ -223,8 +223,7 @@ class Dataset:
     def with_relevant(self) -> Dataset:
         """Return the corpus without the queries whose documents all have grade 0.
 
-        All rankings of such a query are equally good, so a comparison on it cannot show which ranker is better. Without
-        these queries, the differences between rankers are larger.
+        All rankings of these queries are equally good, so they cannot show which ranker is better.
 
         Raises
         ------

@@ -1,6 +1,6 @@
 """Readable names for the features of well-known corpora, which are recognised by their number of columns and by ids.
 
-In web corpora, most kinds of features are computed for each of five parts of a document, such as body and title.
+In web corpora, most kinds of features are computed for five parts of a document, for example its body and its title.
 """
 
 from __future__ import annotations
@@ -65,12 +65,9 @@ def numbered(columns: int) -> tuple[str, ...]:
 
 
 def known_names(features: NDArray[np.float32], document: str) -> tuple[str, ...]:
-    """Return the names of the features if the corpus is a well-known one; otherwise return numbers as names.
+    """Return the names of the features of a well-known corpus, and numbers as names for other corpora.
 
-    The number of columns alone does not identify a corpus. A second property is therefore checked, such as the form of
-    a document id.
-
-    document: the id of the first document, or "" if documents have no ids.
+    document: the id of the first document, or "" if documents have no ids. Its form helps to recognise a corpus.
     """
     columns = features.shape[1]
     if columns == len(LETOR4) and document.startswith("GX"):
@@ -92,7 +89,7 @@ def is_ohsumed(columns: int, document: str) -> bool:
 
 
 def _looks_like_mslr(features: NDArray[np.float32]) -> bool:
-    """Return whether two groups of columns have values as in MSLR: ratios from 0 to 1, and features that are 0 or 1."""
+    """Return whether two groups of columns have values as in MSLR: ratios from 0 to 1, and zeros and ones."""
     ratios = features[:_ROWS_LOOKED_AT, 5:10]
     boolean = features[:_ROWS_LOOKED_AT, 95:100]
     return bool(np.all((ratios >= 0) & (ratios <= 1)) and np.all((boolean == 0) | (boolean == 1)))

@@ -1,4 +1,4 @@
-"""Find the feature files of a corpus: one file, a folder with train, vali and test parts, or five folds of such parts.
+"""Find the feature files of a corpus: a single file, or a folder with train, vali and test parts, or with five folds.
 
 In a corpus with five folds, each document is in exactly one test part, so the test parts together are the corpus.
 """
@@ -19,10 +19,10 @@ _SUFFIX = r"(\.txt|\.dat|\.svm|\.svmlight|\.libsvm)?(\.gz|\.bz2|\.xz)?"
 
 
 def feature_files(path: Path, split: str | None = None, fold: int | None = None) -> list[Path]:
-    """Return the feature files of a corpus, or only those of a split (a part) or a fold.
+    """Return the feature files of a corpus, or of one part (split) or fold of the corpus.
 
-    The path is a feature file, a folder with some of the three parts, or a folder with Fold1 to Fold5. It may also be
-    the common beginning of names: ``ltrc/set1`` for set1.train.txt, set1.valid.txt and set1.test.txt.
+    The path may also be the common beginning of file names. For example, ``ltrc/set1`` stands for set1.train.txt,
+    set1.valid.txt and set1.test.txt.
     """
     if split is not None:
         errors.require_one_of("split", split, _PARTS)
@@ -60,7 +60,7 @@ def feature_files(path: Path, split: str | None = None, fold: int | None = None)
 
 
 def default_name(path: Path, split: str | None = None, fold: int | None = None) -> str:
-    """Return a readable name for a corpus: that of its folder or file, followed by the fold and the split."""
+    """Return a readable name for a corpus: the name of its folder or file, followed by the fold and the split."""
     path = path.resolve()
     suffixes = r"(\.txt|\.csv|\.tsv|\.parquet|\.arrow)?(\.gz|\.bz2|\.xz)?$"
     stem = path.name if path.is_dir() else re.sub(suffixes, "", path.name)
@@ -70,7 +70,7 @@ def default_name(path: Path, split: str | None = None, fold: int | None = None) 
 
 
 def _parts(folder: Path, split: str | None, prefix: str = "") -> list[Path]:
-    """Return the files of all parts in a folder, or of one part; their names begin with ``prefix``."""
+    """Return the files of all parts in a folder, or of one part, whose names begin with ``prefix``."""
     files = []
     start = re.escape(prefix) if prefix else "(.*[._-])?"
     for part in _PARTS if split is None else (split,):

@@ -1,4 +1,4 @@
-"""Read a corpus with `load_dataset`, from feature files, from a table, or from the cache."""
+"""Read a corpus from feature files, from a table, or from the cache."""
 
 from __future__ import annotations
 
@@ -44,37 +44,38 @@ def load_dataset(
     Parameters
     ----------
     path : str or Path
-        A feature file, plain or compressed, a table (Parquet, Arrow, CSV, TSV; see `Dataset.from_frame`), or a folder.
-        A folder may have files for the parts train, vali and test, which are joined in this order. It may have folders
-        Fold1 to Fold5; then the test parts are joined. It may also be a folder of the cache.
+        A feature file, a table, or a folder. Files may be compressed. A table is a file in Parquet, Arrow, CSV or TSV
+        with the columns that `Dataset.from_frame` needs. If a folder has files for the parts train, vali and test,
+        these parts are joined. If it has folders Fold1 to Fold5, their test parts are joined. A folder of the cache is
+        allowed, too.
     name : str, optional
-        The name of the corpus in plots and reports; by default it is made from the path.
+        The name of the corpus in plots and reports. By default, it is made from the path.
     split : {"train", "vali", "test"}, optional
         Read only this part of a folder.
     fold : int, optional
         Read only this fold of a folder with five folds.
     grades : int, optional
-        The number of relevance grades, 0 included. By default it is the smallest of 2, 3 and 5 that is enough for the
-        grades in the data; if 5 are too few, it is the highest grade plus 1.
+        The number of relevance grades, 0 included. By default, it is 2, 3 or 5, whichever is just enough for the grades
+        in the data. If 5 is too small, it is the highest grade plus 1.
     feature_names : sequence of str, optional
-        One name for each column; by default the names of a well-known corpus, or ``"1"``, ``"2"``, ...
+        One name for each column. By default the names of a well-known corpus, or ``"1"``, ``"2"``, ...
     jobs : int
-        Number of threads; -1 for one on each core. The result does not depend on it.
+        Number of threads, or -1 for one on each core. The result does not depend on it.
     dialect, features, fill, labels, unlabelled, first_id, omitted
-        How text is read; see `ReadOptions`. A folder of the cache accepts none of these options.
+        How text is read (see `ReadOptions`).
     cache : bool
         Whether to use the cache, a folder in ``LTR_DUEL_HOME``. A corpus that takes more than 3 seconds to read is
-        stored there, and later calls open the stored copy if its files have not changed.
+        stored there, and later calls open the stored copy.
 
     Returns
     -------
     Dataset
-        Each feature is exactly ``float32(float(text))``; numbers beyond the range of float32 become its largest number.
+        Each feature is exactly ``float32(float(text))``. Larger numbers become the largest number of float32.
 
     Raises
     ------
     InputError
-        If a file is missing or is not in the format; the message names the file, the line and the column.
+        If a file is missing or is not in the format. The message names the file, the line and the column.
 
     Examples
     --------
@@ -116,7 +117,7 @@ def load_dataset(
 
 
 def format_of(path: Path, split: str | None = None, fold: int | None = None, dialect: str | None = None) -> str:
-    """Say in words how `load_dataset` reads a path: the dialect of a text, or the kind of a file."""
+    """Describe the format in which `load_dataset` reads a path."""
     if is_corpus(path):
         return "a folder of the cache"
     file = feature_files(path, split, fold)[0]
@@ -127,7 +128,7 @@ def format_of(path: Path, split: str | None = None, fold: int | None = None, dia
 
 
 def _open_or_read(files: Sequence[Path], options: ReadOptions, jobs: int, name: str, grades: int | None) -> Dataset:
-    """Open the stored copy of a corpus; if there is none, read the files, and store the corpus if this took long."""
+    """Open the stored copy of a corpus. If there is no copy, read the files, and store the corpus if this took long."""
     try:
         key = text_key(files, options)
     except OSError:

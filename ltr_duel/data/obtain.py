@@ -50,10 +50,10 @@ def fetch(
 ) -> Path:
     """Get a public corpus, store it in the cache, and return its folder there.
 
-    archive: the archive, if the user has it. By default it is downloaded, unless it was unpacked in an earlier call.
+    archive: the archive, if the user has it. By default, it is downloaded, unless an earlier call has unpacked it.
     folder: where the archive and its files are stored, by default ``corpora/<name>``.
-    urls: addresses that are tried before those of the catalogue.
-    reading: options for reading, in place of those of the catalogue.
+    urls: addresses that are tried before the addresses of the catalogue.
+    reading: options that replace the options of the catalogue.
     report: a function that is called with a line of text for each step.
     """
     report(f"{corpus.title}\n  licence  {corpus.licence}\n  terms    {corpus.terms_url}")
@@ -86,7 +86,7 @@ def fetch(
 
 
 def _part_to_read(folder: Path, corpus: Corpus) -> Path:
-    """Return the path to read in an unpacked archive: the main part of the corpus, or a path with feature files."""
+    """Return the path to read in an unpacked archive."""
     folders = [folder, *sorted((p for p in folder.rglob("*") if p.is_dir()), key=lambda p: (len(p.parts), p))]
     for path in (*(p / corpus.main_part for p in folders if corpus.main_part), *folders, *folder.glob("*")):
         try:
@@ -98,7 +98,7 @@ def _part_to_read(folder: Path, corpus: Corpus) -> Path:
 
 
 def download(corpus: Corpus, urls: Sequence[str], folder: Path) -> Path:
-    """Download the archive of a corpus if this was not done before; the addresses are tried in order."""
+    """Download the archive of a corpus from the first address that works, if this was not done before."""
     import pooch
 
     manually = f"{corpus.obtain}; then: --accept-terms --archive {corpus.archive}"
@@ -121,7 +121,7 @@ def download(corpus: Corpus, urls: Sequence[str], folder: Path) -> Path:
 
 
 def _checked(archive: Path, corpus: Corpus) -> Path:
-    """Return the path of the user's archive, after a check that it is the published one."""
+    """Check that the user's archive is the published archive, and return its path."""
     if not archive.is_file():
         raise InputError(f"{archive}: there is no such file")
     kind, _, expected = corpus.digest.partition(":")
@@ -132,10 +132,9 @@ def _checked(archive: Path, corpus: Corpus) -> Path:
 
 
 def unpack(archive: Path, folder: Path) -> None:
-    """Unpack a zip, tar (also compressed) or rar file into a new folder; a file with feature text is copied.
+    """Unpack a zip, tar (also compressed) or rar file into a new folder. A file with feature text is copied.
 
-    The folder appears only when everything is unpacked. An archive cannot write files outside of it, because zipfile
-    and the filter "data" of tarfile refuse that.
+    The folder appears only when everything is unpacked. An archive cannot write files outside of the folder.
     """
     with core_files.reading(archive, "an archive") as raw:
         head = raw.read(512)

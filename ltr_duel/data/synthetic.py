@@ -1,7 +1,7 @@
 """Make synthetic corpora of any size. As in real corpora, values tie, and some features are copies or constant.
 
-Each document has a hidden quality, on which its grade depends. If there are 2, 3 or 5 grades, high grades are rare. Few
-features correlate strongly with the quality, many moderately, some negatively, and some not at all.
+Each document has a hidden quality, which determines its grade, apart from noise. With 2, 3 or 5 grades, high grades are
+rare. Few features correlate strongly with the quality, many moderately, and some negatively or not at all.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ def make_corpus(
     Parameters
     ----------
     queries, documents, features, grades : int
-        The numbers of queries, of documents in a query on average, of features, and of relevance grades. A query has
-        between 0.5 and 1.5 times the average number of documents.
+        The number of queries, the mean number of documents of a query, and the numbers of features and of relevance
+        grades. A query has between 0.5 and 1.5 times the mean number of documents.
     seed : int
         The same seed gives the same corpus.
     ties : float
-        The probability that the values of a feature are small whole numbers, so that many documents have equal values.
+        The probability that the values of a feature are small whole numbers, so that many documents tie.
     dead, constant : float
-        The share of features that are 0 everywhere, and the share that are constant within each query.
+        The share of features that are 0 everywhere, and the share of features that are constant within each query.
     twins : float
         The share of features that are near copies of another feature.
     sparsity : float
@@ -128,7 +128,7 @@ class _Feature(NamedTuple):
 
 
 def _plan(features: int, seed: int, numbers: list[int], ties: float) -> list[_Feature]:
-    """Choose the kind and strength of each feature; ``numbers`` of them are dead, constant and twin features."""
+    """Choose the kind and strength of each feature. Three ``numbers`` say how many are dead, constant and twins."""
     rng = stream(seed, "plan")
     plain = max(features - sum(numbers), 1)
     kinds = np.repeat(["plain", "dead", "constant", "twin"], [plain, *numbers])
@@ -148,7 +148,7 @@ def _plan(features: int, seed: int, numbers: list[int], ties: float) -> list[_Fe
 
 
 def _values(signal: NDArray[np.float64], number: int, *, counts: bool) -> NDArray[np.float32]:
-    """Return values that increase with the signal: small whole numbers, or decimals on a scale of the column."""
+    """Return values that increase with the signal."""
     spread = np.clip(signal, -4, 4)
     if counts:
         return _rounded(np.floor(np.exp(spread * 0.8)))
@@ -161,7 +161,7 @@ def _rounded(values: NDArray[np.float64]) -> NDArray[np.float32]:
 
 
 def _grades(quality: NDArray[np.float64], grades: int, seed: int) -> NDArray[np.int16]:
-    """Return grades that increase with the quality plus noise; each occurs if there are enough documents."""
+    """Return grades that increase with the quality plus noise."""
     noisy = quality + 0.5 * stream(seed, "grades").standard_normal(len(quality))
     shares = _GRADE_SHARES.get(grades) or tuple(np.full(grades, 1 / grades))
     cuts = np.quantile(noisy, np.minimum(np.cumsum(shares)[:-1], 1 - 0.5 / len(quality)))

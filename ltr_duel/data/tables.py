@@ -1,4 +1,4 @@
-"""Make a `Dataset` from a table (a file or a data frame with one row for each document), or from arrays."""
+"""Make a `Dataset` from arrays, or from a table, which is a file or data frame with one row for each document."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def arrow_table(path: Path) -> Any:
 
 
 def from_frame(frame: Any, options: ReadOptions, name: str, *, group: bool = False) -> Dataset:
-    """Make a corpus, as `Dataset.from_frame`. With ``group``, the rows of a query need not be adjacent."""
+    """Make a corpus as `Dataset.from_frame` does. With ``group``, the rows of a query need not be adjacent."""
     import narwhals
 
     frame = _with_text_names(frame)
@@ -126,7 +126,7 @@ def from_arrays(
     options: ReadOptions,
     name: str,
 ) -> Dataset:
-    """Make a corpus from arrays, as `Dataset.from_arrays`."""
+    """Make a corpus from arrays as `Dataset.from_arrays` does."""
     import narwhals
     import sklearn
     from sklearn.utils import check_array, check_consistent_length
@@ -153,7 +153,7 @@ def from_arrays(
 
 
 def column_of(role: str, names: Sequence[str], *, needed: bool = False) -> str:
-    """Return the name of the column for a role: query, label or document; "" if there is none and it is not needed."""
+    """Return the name of the column for a role (query, label or document), or "" if there is no such column."""
     plain = {name: re.sub("[-_ ]", "", name.lower()) for name in names}
     columns = [name for word in ROLES[role] for name in names if plain[name] == word]
     if len(columns) > 1 and role != "document":
@@ -173,7 +173,7 @@ def _corpus(
     name: str,
     sparse: Any = None,
 ) -> Dataset:
-    """Make a corpus from its columns. ``sparse`` is the sparse matrix (CSC) that contained them, if there was one."""
+    """Make a corpus from its columns, which may come from the matrix ``sparse`` (CSC)."""
     rows = len(queries)
     if not rows or not names:
         raise InputError("there is no document" if not rows else "there is no column of features")
@@ -224,7 +224,7 @@ def _corpus(
 
 
 def _with_text_names(frame: Any) -> Any:
-    """Return a data frame whose columns have text as names, all different; return arrays as they are."""
+    """Convert the names of the columns of a data frame to text."""
     labels = list(getattr(frame, "column_names", getattr(frame, "columns", ())))
     names = list(map(str, labels))
     if len(set(names)) < len(names):
@@ -240,7 +240,7 @@ def _pandas_indices(frame: Any) -> list[str]:
 
 
 def _ids(values: Any, name: str) -> NDArray[np.str_]:
-    """Return ids as text, shape (rows,). A whole number has no decimal point, and text is unchanged."""
+    """Return ids as text. A whole number gets no decimal point, and text is unchanged."""
     words = [texts.decoded(cell) if isinstance(cell, bytes) else cell for cell in _cells(values)]
     for row, value in enumerate(words):
         if value is None or value != value or value == "" or "\0" in str(value):
@@ -249,7 +249,7 @@ def _ids(values: Any, name: str) -> NDArray[np.str_]:
 
 
 def _numbers(values: Any, name: str) -> NDArray[np.float64]:
-    """Return a column as numbers, shape (rows,); missing values are NaN."""
+    """Return a column as numbers, with NaN for missing values."""
     import narwhals
 
     if isinstance(values, narwhals.Series) and (values.dtype.is_numeric() or values.dtype == narwhals.Boolean):
@@ -268,7 +268,7 @@ def _numbers(values: Any, name: str) -> NDArray[np.float64]:
 
 
 def _cells(values: Any) -> list[Any]:
-    """Return the cells of a column; a missing cell is None."""
+    """Return the cells of a column, with None for missing cells."""
     import narwhals
 
     series = narwhals.from_native(values, series_only=True, pass_through=True)

@@ -1,4 +1,4 @@
-"""`check_method` tests whether a comparison method, such as one that you wrote, makes fair and correct comparisons."""
+"""Test whether a comparison method, for example one that you wrote, makes fair and correct comparisons."""
 
 from __future__ import annotations
 
@@ -21,23 +21,21 @@ from ltr_duel.rankers import Rankings, inverse
 
 _CLICKS = ClickModel("of the check", (0.3, 0.9), (0.1, 0.5))
 _TIMES = 3000  # number of comparisons from which each mean outcome is computed
-_FAR = 5.0  # a mean further from its expected value than this many standard errors is an error of the method
+_FAR = 5.0  # a mean that is more standard errors away from its expected value is an error of the method
 
 
 def check_method(method: str | Method) -> None:
-    """Test that a comparison method satisfies the contract, which has these rules.
+    """Test that the lists and outcomes of a comparison method are valid and fair.
 
-    - A list contains only documents of the query, none of them twice, and is as long as possible.
-    - Identical rankers win equally often. If two rankers are swapped, the mean outcome changes its sign.
-    - A ranker with the relevant documents at the top wins, on average, against the reverse of its order.
-    - Outcomes are from -1 to 1. The same seed gives the same list, and compiled code has the outcomes of plain Python.
-
-    All outcome rules are tested, also with queries that have fewer documents than the list has positions.
+    A list must contain only documents of the query, none of them twice, and must be as long as possible. Identical
+    rankers must win equally often. If two rankers are swapped, the mean outcome must change its sign. A ranker with the
+    relevant documents at the top must beat a ranker with the reverse order on average. Outcomes must be from -1 to 1.
+    The same seed must give the same list, and compiled code must give the same outcomes as plain Python.
 
     Parameters
     ----------
     method : str or Method
-        The name of a method, with parameters if you like, or a method of your own.
+        A method of your own, or the name of a method.
 
     Raises
     ------
@@ -120,7 +118,7 @@ def _check_lists(kind: Method, comparer: Comparer, draw: Any) -> None:
 def _play_pairs(
     c: Comparison, slate: IntVector, won: SignMatrix, times: int, total: FloatMatrix, rng: Generator
 ) -> None:
-    """Add to ``total[i, j]`` the outcomes of ranker i against j, for i before j in the slate."""
+    """Add to ``total[i, j]`` the outcomes of ranker i against ranker j."""
     for _ in range(times):
         for a in range(slate.shape[0]):
             for b in range(a + 1, slate.shape[0]):
@@ -140,7 +138,7 @@ def _play_slates(
 
 
 def _check_compiled(kind: Method, c: Comparison) -> None:
-    """Compile each function of a user's method alone, so that the message of an error names the wrong line."""
+    """Compile each function of a user's method alone, so that an error message names the line."""
     if not kind.compiled or kind.state.__module__.startswith("ltr_duel.") or numba.config.DISABLE_JIT:
         return
     rng, won = stream(0, "compile"), np.zeros((1, 1), np.int8)

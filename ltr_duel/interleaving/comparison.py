@@ -1,10 +1,9 @@
-"""Simulate one comparison of rankers: draw a list, simulate the clicks of a user, and credit them to the rankers.
+"""Simulate comparisons of rankers: draw a list, simulate the clicks of a user on it, and decide which ranker won.
 
-Most tie rules order tied documents once, before all comparisons. Two rules draw a new random order in each comparison:
-
-- ``resample`` uses the new order for the list and for the credit.
-- ``redraw_at_inference`` draws one order for the list and another order for the credit, as a public implementation
-  does by mistake. Under this rule, a ranker may get no credit for a document that it contributed.
+Usually, documents with equal scores (tied documents) are put into an order once, before all comparisons. Two tie rules
+draw a new random order in each comparison. The rule ``resample`` uses the new order for the list and for the credit.
+The rule ``redraw_at_inference`` draws one order for the list and another order for the credit. A ranker may then get no
+credit for a document that it contributed. This rule repeats a mistake of a public implementation.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ COMPARISON_NUMBERS = 1  # version number; it is raised if a seed gives other out
 
 
 class Comparison(NamedTuple):
-    """The data with which one worker compares rankers on simulated users."""
+    """The arrays with which one thread compares rankers on simulated users."""
 
     lists: Lists
     relevance: SmallIntVector  # (n_docs,)
@@ -48,7 +47,7 @@ class Comparison(NamedTuple):
     ties: int  # FIXED, RESAMPLED or REDRAWN
     tied: MarkMatrix  # (K, n_docs) 1 if the document at this position of the order ties with the document above it
     method: Any  # state of the method
-    rows: IntVector  # (rankers,) 0, 1, ...: the rows of `current` that the rankers of a set have if ties are redrawn
+    rows: IntVector  # (rankers,) 0, 1, ...: the rows of `current` for a set of rankers, if ties are redrawn
     page: Shown
     current: Lists  # the orders to use: `lists`, or the newest random orders of one query, (rankers, longest)
     pair: IntVector  # (2,) the two rankers of a pair, as an array
@@ -56,7 +55,7 @@ class Comparison(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparer:
-    """The settings with which rankers are compared on simulated users.
+    """The settings of simulated comparisons: the rankers, the users and the comparison method.
 
     Parameters
     ----------
@@ -65,16 +64,16 @@ class Comparer:
     clicks : ClickModel
         The simulated users. The model must have as many relevance grades as the corpus.
     method : str or Method
-        The comparison method: a name, if you like with parameters (``probabilistic:tau=1``), or a method of your own.
+        The comparison method. A name may have parameters (``probabilistic:tau=1``).
     outcome : str, optional
-        The rule that says who won, given the credit; by default the first rule of the method.
+        The outcome rule, which says who won. By default the first rule of the method.
     top : int
         Number of documents in a list, at most 1,000.
 
     Raises
     ------
     InputError
-        If the method or the rule does not exist, the numbers of grades differ, or no document is relevant.
+        If a setting is invalid, or no document is relevant.
 
     Examples
     --------
@@ -118,7 +117,7 @@ class Comparer:
 
     @property
     def compiled(self) -> bool:
-        """Whether comparisons run as compiled code; if not, they run as plain Python."""
+        """Whether numba compiles the functions of the method."""
         return self.configured.component.compiled
 
     @property
@@ -137,7 +136,7 @@ class Comparer:
         return numbered(settings, method=method.version, comparison=COMPARISON_NUMBERS, clicks=CLICK_NUMBERS)
 
     def open(self) -> Comparison:
-        """Return the arrays that `compare_pair` and `compare_slate` need; each thread needs its own."""
+        """Return the arrays that `compare_pair` and `compare_slate` need. Each thread must open its own."""
         rankings, (_, method, params) = self.rankings, self.configured
         mapped.expect_few_reads((rankings.order, rankings.rank))
         size = Size(self.top, rankings.longest_query, max(2, len(rankings)))
@@ -166,7 +165,7 @@ class Comparer:
 def compare_pair(
     comparison: Comparison, query: int, first: int, second: int, lists_rng: Generator, clicks_rng: Generator
 ) -> float:
-    """Show one interleaved list to one simulated user, and return who won. Compiled code can call this function too.
+    """Show one interleaved list to one simulated user, and return who won.
 
     Parameters
     ----------
@@ -210,7 +209,7 @@ def compare_slate(
     comparison: Comparison, query: int, slate: IntVector, size: int, won: SignMatrix, lists_rng: Generator,
     clicks_rng: Generator,
 ) -> int:  # fmt: skip
-    """Show one multileaved list to one simulated user, and write who won. Compiled code can call this function too.
+    """Show one multileaved list to one simulated user, and write who won.
 
     Parameters
     ----------
@@ -219,8 +218,9 @@ def compare_slate(
     query : int
         Position of the query.
     slate : ndarray of int64
-        Positions of the rankers to compare, all different, in its first ``size`` entries.
+        The first ``size`` entries are the positions of the rankers to compare, all different.
     size : int
+        Number of rankers to compare.
     won : ndarray of int8, shape (size, size) or larger
         The outcomes are written here. For a < b, ``won[a, b]`` is +1 if ``slate[a]`` won against ``slate[b]``, -1 if it
         lost, and 0 for a tie.
@@ -262,14 +262,14 @@ def compare_slate(
 
 @inlined
 def click_list(c: Comparison, query: int, length: int, rng: Generator) -> int:
-    """Simulate the clicks of a user on the list that was drawn; return the number of clicks."""
+    """Simulate the clicks of a user on the shown list, and return the number of clicks."""
     start = c.lists.query_ptr[query]
     return simulate_clicks(c.users, c.relevance, start, c.page.shown, length, c.page.clicks, rng)
 
 
 @kernel
 def redraw_ties(comparison: Comparison, query: int, slate: IntVector, size: int, rng: Generator) -> None:
-    """Shuffle the tied documents of a query, and write the orders into `current`; row a is for ``slate[a]``."""
+    """Shuffle the tied documents of a query. Row a of `current` receives the new order of ranker ``slate[a]``."""
     current, start = comparison.current, comparison.lists.query_ptr[query]
     documents = comparison.lists.query_ptr[query + 1] - start
     current.query_ptr[1] = documents

@@ -1,19 +1,17 @@
-"""The functions that a compiled interleaving or multileaving method defines.
+"""The functions that a compiled comparison method (interleaving or multileaving) defines.
 
     query --draw--> shown list, owners --click model--> clicks --credit--> who won
 
-The owner of a shown document is the ranker that contributed it. A ranker also owns the clicks on its documents.
+The owner of a shown document is the ranker that contributed it. This ranker also owns the clicks on the document.
 
-A method is a module with these parts:
+A method is a module with a class ``State`` and some functions. ``State`` is a NamedTuple of constants, and of arrays
+that all comparisons use again. The function ``init`` returns a state. `draw_pair` and `credit_pair` compare two
+rankers, and `draw_slate` and `credit_slate` compare a set (a slate). A method needs one of these two pairs of
+functions, or both. `find_contributors` and `draw_mirrored` are optional. They reduce the variance of estimated
+preferences. If the method has parameters, the NamedTuple ``Params`` has their names and default values.
 
-- ``State``: a NamedTuple of constants, and of scratch arrays that are reused in every comparison,
-- ``init``: a function that returns a state,
-- `draw_pair` and `credit_pair` for two rankers, or `draw_slate` and `credit_slate` for a set (a slate), or all four,
-- `find_contributors` and `draw_mirrored`, if you like: they reduce the variance of estimated preferences.
-
-The class of the state determines which method's functions are called. The functions need no decorator, because numba
-compiles them together with the loop that calls them. A comparison must not depend on earlier comparisons with the same
-state. If the credit needs numbers from the draw, such as a coin, the draw stores them in the array ``kept``.
+Numba compiles these functions, so they need no decorator. A comparison must not depend on earlier comparisons. If the
+credit needs a random number from the draw, the draw stores it in an array ``kept`` of the state.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ from ltr_duel.core import FloatVector, IntVector, SignMatrix, SmallIntMatrix, di
 
 
 class Lists(NamedTuple):
-    """The orders of all rankers, for compiled functions; query q has the columns ``query_ptr[q]:query_ptr[q + 1]``."""
+    """The rankings of all rankers. Query q has the columns ``query_ptr[q]:query_ptr[q + 1]``."""
 
     order: SmallIntMatrix  # (K, n_docs) positions of documents within their query, best first
     rank: SmallIntMatrix  # (K, n_docs) rank of each document; 1 = best
@@ -59,7 +57,7 @@ def draw_pair(state: Any, lists: Lists, query: int, first: int, second: int, pag
 def credit_pair(
     state: Any, lists: Lists, query: int, first: int, second: int, page: Shown, length: int, n_clicks: int
 ) -> float:
-    """Return who won, given one or more clicks: from -1 (``second`` won) to +1 (``first`` won); 0 is a tie."""
+    """Return who won: a number from -1 (``second`` won) to +1 (``first`` won). There is at least one click."""
     raise TypeError("this method does not compare two rankers")
 
 
@@ -82,11 +80,10 @@ def credit_slate(
 def find_contributors(
     state: Any, lists: Lists, query: int, first: int, second: int, page: Shown, n_clicks: int, q: FloatVector
 ) -> None:
-    """Write into ``q``, for each clicked position, the probability that ``first`` contributed its document.
+    """Write into ``q[k]``, for each clicked position k, the probability that ``first`` contributed the document.
 
-    This function is optional. It requires that, once the list is known, the contributors are independent of each other
-    and of the clicks. Estimates of preferences then use the mean outcome over all possible contributors, or the sign of
-    this mean for the rules in `Method.posterior`.
+    This function is optional. With it, estimates of preferences average over all possible contributors. Define it only
+    if the contributors in a given list are independent of each other and of the clicks.
     """
     raise TypeError("this method does not find contributors")
 
@@ -95,9 +92,9 @@ def find_contributors(
 def draw_mirrored(
     state: Any, lists: Lists, query: int, first: int, second: int, page: Shown, uniforms: FloatVector, rng: Generator
 ) -> int:
-    """Draw a list from given uniform random numbers, one for each position; return its length.
+    """Draw a list as `draw_pair` does, but from given random numbers in [0, 1), one for each position.
 
-    This function is optional. Its lists have the same distribution as the lists of `draw_pair`. If ``first`` and
-    ``second`` are exchanged and the numbers stay, then at each position the other ranker contributes.
+    This function is optional. If the two rankers are exchanged while the numbers stay, then at each position the other
+    ranker must contribute the document.
     """
     raise TypeError("this method does not draw mirrored lists")

@@ -1,4 +1,4 @@
-"""`Method` declares a comparison method (interleaving or multileaving), and `METHODS` lists all of them by name."""
+"""`Method` describes one comparison method (interleaving or multileaving), and `METHODS` has all of them by name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ltr_duel.interleaving import hooks
 
 
 class MethodError(InputError):
-    """A comparison method breaks a rule that `check_method` tests; the message names the rule.
+    """A comparison method gives wrong results or cannot be compiled.
 
     Examples
     --------
@@ -22,36 +22,35 @@ class MethodError(InputError):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Method(components.Component):
-    """A comparison method: the functions that interleave or multileave rankers, and facts about them.
+    """A comparison method. Its functions merge rankings into one list, and decide from the clicks on it who won.
 
     Parameters
     ----------
     name, params, limits, choices, cite, where
-        The parameters of every component; see `ltr_duel.core.Component`.
+        `ltr_duel.core.Component` explains these parameters.
     state : type
-        The class of the method's state: for a compiled method, a NamedTuple of numbers and arrays.
+        The class of the objects that ``init`` returns. If the method is compiled, it is a NamedTuple.
     init : callable
-        ``init(size, params, outcome)`` returns a state with new arrays for the given `Size`. The other compiled
-        functions reuse these arrays and do not allocate memory.
+        ``init(size, params, outcome)`` returns a state: the constants and arrays that the other functions need.
     draw_pair, credit_pair, draw_slate, credit_slate, find_contributors, draw_mirrored : callable, optional
-        See the functions of these names in `ltr_duel.interleaving.hooks`. A method needs the two functions for pairs,
-        the two functions for slates (sets of rankers), or all four. The last two functions are optional.
+        `ltr_duel.interleaving.hooks` explains these functions. To compare two rankers, a method needs ``draw_pair`` and
+        ``credit_pair``. To compare a set of rankers (a slate), it needs ``draw_slate`` and ``credit_slate``.
     posterior : tuple of str
-        The outcome rules that return the sign of a mean over the possible contributors; see `find_contributors`.
+        Outcome rules that return the sign of a mean. The mean is over all rankers that may have contributed the clicked
+        documents.
     outcomes : tuple of str
-        The outcome rules for pairs; the first rule is the default.
+        Names of the outcome rules for two rankers. A rule says who won, given the clicks. The first is the default.
     slate_outcomes : tuple of str
-        The outcome rules that the method also has for sets; the first rule is the default. If the tuple is empty, sets
-        use the first rule of ``outcomes``.
+        Names of the outcome rules for sets. By default, sets have only the first rule of ``outcomes``.
     biased : tuple of str
-        The outcome rules under which random clicks favour one of two rankers.
+        Outcome rules that favour one of two rankers even if users click at random.
     shows, wins, needs, cost : str
-        Texts for the documentation: how the list is built, which ranker wins, what the method requires, and how long a
-        comparison takes.
+        Texts for the documentation. They say how the list is built, which ranker wins, what the method requires, and
+        how long a comparison takes.
     compiled : bool
-        Whether numba compiles the functions; by default True. If False, they run as plain Python.
+        Whether numba compiles the functions. By default True.
     version : int
-        A number that you raise when the same seed gives other lists or credits than before.
+        Raise this number when you change the method so that a seed gives other results. By default 1.
 
     Examples
     --------
@@ -103,13 +102,13 @@ class Method(components.Component):
             raise errors.unknown_name(f"outcome rule of {self.name} called", outcome, self.outcomes)
 
     def caution(self, outcome: str) -> str:
-        """Return a warning if random clicks favour a ranker under this outcome rule; otherwise return ``""``."""
+        """Return a warning if the outcome rule is biased, otherwise an empty string."""
         rule = outcome if len(self.outcomes) > 1 else self.name
         meaning = "the mean outcome is not 0, so the result does not show that users prefer a ranker"
         return f"{rule}: under random clicks, {meaning}." if outcome in self.biased else ""
 
     def facts(self) -> dict[str, str]:
-        """Return the facts about the component, keyed by column heading."""
+        """Return a row for a table of methods, as a dictionary from column headings to texts."""
         facts = super().facts()
         return {
             "compares": " and ".join(["pairs"] * self.pairs + ["sets"] * self.slates),
@@ -124,7 +123,7 @@ class Method(components.Component):
 
 
 def bind(method: Method) -> None:
-    """Let the functions in `hooks` call this method's functions if they receive a state of this method's class."""
+    """Connect the functions in `hooks` with the functions of this method."""
     halves = method.pairs != (method.credit_pair is not None) or method.slates != (method.credit_slate is not None)
     if halves or not (method.pairs or method.slates):
         needed = "draw_pair and credit_pair, draw_slate and credit_slate, or all four"
@@ -140,12 +139,12 @@ METHODS: components.Registry[Method] = components.Registry(
 
 
 def able_methods(*, sets: bool) -> list[str]:
-    """Return the names of the methods that compare sets of rankers, or of those that compare pairs."""
+    """Return the names of the methods for sets of rankers, or of the methods for pairs."""
     return [method.name for method in METHODS if (method.slates if sets else method.pairs)]
 
 
 def require_able(method: str | Method, *, sets: bool) -> None:
-    """Raise `InputError` if a method cannot compare sets of rankers, or cannot compare pairs."""
+    """Check that a method compares sets of rankers, or pairs if ``sets`` is False."""
     label, component, _ = METHODS.configure(method)
     if not (component.slates if sets else component.pairs):
         kind = "sets of rankers" if sets else "two rankers"

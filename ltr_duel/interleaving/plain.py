@@ -1,8 +1,7 @@
-"""Interleave plain lists: merge two or more lists of document ids into one page, and credit the clicks on it.
+"""Interleave the result lists of a search application, to find out from clicks which ranker is better.
 
-This is the interface for search applications. It uses the code of the simulations, so lists and credit have the same
-distribution. The lists need not contain the same documents: a document that is missing from a list is added at the end
-of this list.
+`interleave` merges one list of document ids from each ranker into one page. You show this page to a user, and pass the
+clicked documents to `Page.credit`, which says who won. The methods are the same as in the simulations.
 """
 
 from __future__ import annotations
@@ -33,10 +32,10 @@ from ltr_duel.interleaving.workspace import Workspace, fresh_rng, workspace
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Page:
-    """A list to show to a user, and everything that is needed to credit its clicks later, even in another process.
+    """A list to show to a user. When the user has clicked, `credit` says which ranker won.
 
-    `interleave` and `from_json` return pages. Within a page, documents are numbered from 0: first the documents of the
-    first list, from its top, then the new documents of the second list, and so on.
+    `interleave` returns pages. `to_json` stores a page, so that the clicks can be credited later in another process.
+    A page numbers the documents from 0, in the order in which they first appear in the lists of the rankers.
 
     Parameters
     ----------
@@ -45,18 +44,17 @@ class Page:
     shown : tuple
         The ids of the shown documents, from the top.
     owners : tuple of str or None
-        The ranker that contributed each shown document. It is None if several rankers contributed the document
-        together, or if the method does not record who contributed.
+        For each shown document, the name of the ranker that contributed it. It is None if no single ranker did.
     method : str or Method
         The name of the comparison method with its parameters, or the `Method` if it is not registered.
     outcome : str
-        The rule that says who won, given the credit.
+        The outcome rule, which says who won.
     numbers : tuple of int
         The numbers of the shown documents, from the top.
     orders : ndarray of int16, shape (rankers, documents)
         For each ranker, the numbers of all documents, best first.
     kept : tuple of float
-        Values that the method stored when it drew the list, and that it needs for the credit.
+        Numbers that the method stored when it drew the list, for the credit.
 
     Examples
     --------
@@ -106,13 +104,12 @@ class Page:
     def to_json(self) -> str:
         """Return the page as a JSON string that you can store in a session or a log until the clicks are known.
 
-        The string contains the ids of the shown documents. The orders of the rankers are stored as document numbers.
+        The string contains the ids of the shown documents, but not the ids of other documents.
 
         Raises
         ------
         InputError
-            If a shown id is neither a string nor a finite number, the method is not registered, or the page is too
-            large.
+            If JSON cannot store an id, the method is not registered, or the page is too large.
         """
         if not isinstance(self.method, str):
             raise InputError(f"method '{self.method.name}' is not registered, so its pages cannot be stored as JSON")
@@ -131,9 +128,9 @@ class Page:
 
     @classmethod
     def from_json(cls, text: str) -> Page:
-        """Read a page that `to_json` wrote. Its content is checked, and nothing in it is executed.
+        """Read a page that `to_json` wrote.
 
-        If users can change the stored text, sign it: a changed text may give another credit.
+        Somebody who changes the text can change who wins. If users can reach the text, sign it.
 
         Parameters
         ----------
@@ -192,20 +189,19 @@ def interleave(
     Parameters
     ----------
     rankings : mapping of str to sequence
-        The names of 2 to 200 rankers and the list of each: document ids, best first. Lists may have different lengths
-        and documents. The documents that are missing from a list are ranked below it, in the order of their best rank
-        on another list. Ids must be hashable; equal ids (``1`` and ``1.0``) are one document. All lists together
-        contain at most 10,000 documents.
+        The names of 2 to 200 rankers, each with its list of document ids, best first. Ids must be hashable. The lists
+        may have different lengths and documents. If documents are missing from a list, they are added at its end in
+        the order of their best rank in the other lists. All lists together have at most 10,000 documents.
     method : str or Method
-        The comparison method, if you like with parameters (``"probabilistic:tau=1"``).
+        The comparison method. A name may have parameters (``"probabilistic:tau=1"``).
     outcome : str
-        The rule that says who won, given the credit; by default the first rule of the method.
+        The outcome rule, which says who won. By default the first rule of the method.
     top : int
         Largest number of documents on the page, from 1 to 1,000.
     seed : int, optional
-        The same seed and lists give the same page. If there is neither a seed nor a generator, each page is random.
+        With a seed, the same lists always give the same page. By default, each page is random.
     rng : numpy.random.Generator, optional
-        A generator, which you can pass instead of a seed to draw many pages.
+        A generator to use instead of a seed, for example if you draw many pages.
 
     Returns
     -------
@@ -214,8 +210,8 @@ def interleave(
     Raises
     ------
     InputError
-        If there are fewer than two rankers, a list is empty or repeats a document, an id is not hashable, the method is
-        unknown or does not compare this many rankers, or a number is out of range.
+        If an argument is invalid. For example, a list is empty or repeats a document, or the method does not compare
+        this many rankers.
 
     Examples
     --------
@@ -237,7 +233,7 @@ def interleave(
 
 
 def _orders(rankings: Mapping[str, Sequence[Hashable]]) -> tuple[list[Hashable], SmallIntMatrix]:
-    """Number the documents; return the documents by number, and one row of numbers for each list."""
+    """Number the documents. Return the documents in this order, and each list as a row of numbers."""
     if not isinstance(rankings, dict | Mapping):
         raise InputError(f"rankings must be a mapping of names to lists, not {type(rankings).__name__}")
     if not 2 <= len(rankings) <= MOST_RANKERS:
@@ -274,7 +270,7 @@ def _orders(rankings: Mapping[str, Sequence[Hashable]]) -> tuple[list[Hashable],
 
 
 def _complete(rows: list[list[int]]) -> None:
-    """Append to each list the missing documents, by their best rank on another list, then by the order of rankers."""
+    """Add the missing documents at the end of each list, ordered by their best rank in the other lists."""
     merged = dict.fromkeys(chain.from_iterable(zip_longest(*rows, fillvalue=-1)))
     for row in rows:
         held = {*row, -1}
@@ -282,7 +278,7 @@ def _complete(rows: list[list[int]]) -> None:
 
 
 def listed(name: str, ids: Any) -> list[Hashable]:
-    """Return the ids of an array, a column or another ordered iterable as a list."""
+    """Return an array or another ordered iterable of ids as a list."""
     if isinstance(ids, str | bytes | Set | Mapping) or not isinstance(ids, Iterable):
         raise InputError(f"the list of ranker '{name}' must be a list, not {type(ids).__name__}")
     return list(ids)

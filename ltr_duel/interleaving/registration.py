@@ -1,6 +1,6 @@
-"""Add a comparison method of your own: a module with compiled functions, or two plain Python functions.
+"""Add a comparison method of your own.
 
-Two functions are enough, but they run more slowly than compiled ones:
+The simplest way is to write two Python functions. They run more slowly than compiled functions:
 
     def draw(orders, top, rng): ...                  # returns the documents to show, and their owners
     def credit(orders, shown, clicks, owners): ...   # returns one score for each ranker
@@ -30,9 +30,8 @@ def register(module: str, **attributes: Any) -> Method:
     Parameters
     ----------
     module : str
-        The ``__name__`` of the module. The module defines either ``draw`` and ``credit``, as for
-        `method_from_functions`, or the parts of a compiled method: ``Params`` (optional), ``State``, ``init`` and the
-        functions that `ltr_duel.interleaving.hooks` lists.
+        The ``__name__`` of the module. The module defines either ``draw`` and ``credit`` (see `method_from_functions`),
+        or the parts of a compiled method (see `ltr_duel.interleaving.hooks`).
     **attributes
         Other parameters of `Method`. By default, ``name`` is the name of the file. With ``slates=False``, ``draw`` and
         ``credit`` compare two rankers only.
@@ -79,19 +78,19 @@ def method_from_functions(name: str, draw: Draw, credit: Credit, *, slates: bool
     draw : callable
         ``draw(orders, top, rng)`` returns two lists: at most ``top`` different documents to show, and the owner of each
         document. The argument ``orders`` has one list for each ranker, with all documents of the query, best first. An
-        owner is the position of a ranker in ``orders``, or -1 for none.
+        owner is the position of a ranker in ``orders``, or -1 for no owner.
     credit : callable
-        ``credit(orders, shown, clicks, owners)`` returns one score for each ranker, and the higher score wins. The
-        argument ``clicks`` has the clicked positions of ``shown``, at least one, ascending.
+        ``credit(orders, shown, clicks, owners)`` returns one score for each ranker. The ranker with the higher score
+        wins. The argument ``clicks`` has the clicked positions of the list, ascending. There is at least one click.
     slates : bool
-        Whether the functions accept any number of rankers, as by default, or only two.
+        Whether the functions accept more than two rankers. By default True.
     **attributes
         Other parameters of `Method`, such as ``cite``, ``shows`` and ``wins``.
 
     Returns
     -------
     Method
-        The method, which can be passed in place of the name of a method; `check_method` tests it.
+        You can pass it in place of the name of a method. `check_method` tests whether it is correct.
 
     Examples
     --------

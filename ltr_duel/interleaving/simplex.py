@@ -1,13 +1,14 @@
-"""Find the probabilities with which lists should be shown so that a comparison is fair; `fairest` is the solver.
+"""Find out how often each possible list should be shown so that a comparison of two rankers is fair.
 
-The solver receives the worth of each list, and a table of credits with one column for each list and one row for each
-position. For probabilities p of the lists, the bias is the sum of ``|table @ p|``. The solver first minimises the bias,
-and then, with this bias, maximises ``worth @ p``. With 10 rows, at most 11 lists get a positive probability.
+The solver `fairest` receives a number for each list (its worth), and a table of credits with one column for each list
+and one row for each position. It finds probabilities p of the lists. The mean credit at each position is an entry of
+``table @ p``, and the bias is the sum of the absolute values of these entries. The solver first makes the bias as small
+as possible. Then it makes the mean worth as large as possible without a larger bias.
 
-The solver is the revised simplex method in two phases. Its variables are p and, for each row, the positive and the
-negative part of the entry in ``table @ p``. The first phase minimises the sum of these parts, which is the bias; the
-second phase maximises the worth. Ties between leaving variables are broken lexicographically, so the method ends
-(Dantzig, Orden, Wolfe. The generalized simplex method. Pacific Journal of Mathematics 1955).
+The solver is the revised simplex method. Its variables are p and, for each row, the positive and the negative part of
+the mean credit. The first phase minimises the sum of these parts, and the second phase maximises the mean worth.
+
+Dantzig, Orden, Wolfe. The generalized simplex method. Pacific Journal of Mathematics 1955.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ _MOST_PIVOTS = 10_000  # limit in case of rounding errors; 3,000 random programs
 class Program(NamedTuple):
     """A linear program and the arrays of its solver. It has n = columns + 2 * rows variables, and m = rows + 1.
 
-    The first variables are the probabilities of the columns. Then follow, for each row, the positive and the negative
-    part of its entry in ``table @ p``.
+    The first variables are the probabilities p. Then each row has two variables: the positive and the negative part of
+    its mean credit.
     """
 
     table: FloatMatrix  # (rows, n) the caller fills the first ``columns`` columns
@@ -54,10 +55,9 @@ def new_program(rows: int, columns: int) -> Program:
 
 @kernel
 def fairest(program: Program, rows: int, columns: int) -> float:
-    """Solve the program for the given number of rows and columns of the table; return the smallest possible bias.
+    """Solve the program, and return the smallest possible bias.
 
-    The solution is in ``program``. For i from 0 to ``rows``, variable ``basis[i]`` has the value ``value[i]``. All
-    other variables are 0.
+    The solution is in ``program``: variable ``basis[i]`` has the value ``value[i]``. All other variables are 0.
     """
     table, variables = program.table, columns + 2 * rows
     program.inverse[: rows + 1, : rows + 1] = 0.0
@@ -132,8 +132,8 @@ def best_entry(program: Program, rows: int, columns: int, variables: int) -> int
 
 @kernel
 def leaving(program: Program, rows: int, columns: int) -> int:
-    """Return the position in the basis of the variable that reaches 0 first, or -1 if none reaches 0."""
-    for i in range(rows + 1):  # a part that may not enter is 0, and must not grow
+    """Return the position in the basis of the variable that should leave, or -1 if none should leave."""
+    for i in range(rows + 1):  # a barred variable that is in the basis must stay 0, so it leaves first
         j = program.basis[i]
         barred = j >= columns and program.barred[j] == 1 and program.value[i] < _PIVOT
         if barred and abs(program.entering[i]) > _PIVOT:
@@ -147,7 +147,7 @@ def leaving(program: Program, rows: int, columns: int) -> int:
 
 @kernel
 def is_sooner(program: Program, rows: int, i: int, other: int) -> bool:
-    """Return whether variable i of the basis reaches 0 before variable ``other``. Ties are broken lexicographically."""
+    """Return whether variable i of the basis reaches 0 before variable ``other``, by lexicographic order in a tie."""
     a, b = program.entering[i], program.entering[other]
     difference = program.value[i] / a - program.value[other] / b
     for k in range(rows + 1):

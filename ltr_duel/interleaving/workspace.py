@@ -1,6 +1,6 @@
-"""Draw and credit lists one at a time, from Python, with the compiled functions of a method.
+"""Call the compiled functions of a method from Python, to draw or credit one list at a time.
 
-A workspace has the arrays that these functions need. For speed, it is reused for lists of the same kind.
+A `Workspace` has the arrays that these functions need. Each thread keeps its workspaces, to save time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MOST_WORKSPACES = 64  # per thread
 
 
 class Workspace:
-    """Arrays for drawing and crediting lists with one method, length and number of rankers."""
+    """The arrays to draw and credit lists with one method, one length and one number of rankers."""
 
     def __init__(self, method: str | Method, outcome: str, top: int, rankers: int, longest: int) -> None:
         label, self.method, params = METHODS.configure(method)
@@ -47,16 +47,16 @@ class Workspace:
 
     @property
     def current(self) -> bool:
-        """Whether the name still means this method; a file with a method may have been loaded again."""
+        """Whether the method is still registered under its name. A file that is loaded again replaces its method."""
         return not isinstance(self.named, str) or METHODS[self.method.name] is self.method
 
     @property
     def kept(self) -> Any:
-        """The numbers of the last draw that the method needs for the credit; empty if it needs none."""
+        """Numbers that the method stored at the last draw, for the credit."""
         return getattr(self._state, "kept", np.zeros(0))
 
     def draw(self, orders: SmallIntMatrix, rng: Generator) -> tuple[list[int], list[int], tuple[float, ...]]:
-        """Draw a list; return its documents, their owners (-1 for none), and the numbers in `kept`."""
+        """Draw a list. Return its documents, their owners (-1 for no owner), and the numbers in `kept`."""
         page = self._page
         if not self.method.compiled:  # its state may store what it computed for another query
             self._state = self._new_state()
@@ -67,7 +67,7 @@ class Workspace:
         self, orders: SmallIntMatrix, numbers: Sequence[int], owners: Sequence[int], kept: Sequence[float],
         clicked: Sequence[int],
     ) -> list[list[float]]:  # fmt: skip
-        """Return outcomes: row i, column j is for rankers i < j. ``clicked`` has the clicked positions, ascending."""
+        """Return a table whose entry (i, j), for i < j, says who won between rankers i and j."""
         page, length = self._page, len(numbers)
         page.shown[:length] = numbers
         page.owner[:length] = owners
@@ -86,7 +86,7 @@ class Workspace:
 
 
 def room_for(documents: int) -> int:
-    """Return a power of two that is at least ``documents``, so that queries of similar size can share a workspace."""
+    """Round up to a power of two, so that queries of similar size can share a workspace."""
     return 1 << (documents - 1).bit_length()
 
 
@@ -103,7 +103,7 @@ _local = _Local()
 
 
 def workspace(method: str | Method, outcome: str, top: int, orders: SmallIntMatrix) -> Workspace:
-    """Return a workspace of this thread for such lists."""
+    """Return this thread's workspace for lists of this kind."""
     if not isinstance(method, str | Method):
         raise InputError(f"a method must be a name or a Method, not {type(method).__name__}")
     key = (method, outcome, top, len(orders), room_for(orders.shape[1]))
@@ -116,7 +116,7 @@ def workspace(method: str | Method, outcome: str, top: int, orders: SmallIntMatr
 
 
 def fresh_rng() -> Generator:
-    """Return a generator of this thread that the operating system has seeded; a forked process gets a new one."""
+    """Return this thread's generator, which has a random seed. A forked process gets a new generator."""
     if _local.process != os.getpid():
         _local.process, _local.rng = os.getpid(), np.random.default_rng()
     return _local.rng
@@ -124,7 +124,7 @@ def fresh_rng() -> Generator:
 
 @kernel
 def invert(orders: SmallIntMatrix, ranks: SmallIntMatrix) -> None:
-    """Write the rank of each document, 1 for the best, given the orders."""
+    """Write the rank of each document, 1 for the best, into ``ranks``."""
     for a in range(orders.shape[0]):
         for r in range(orders.shape[1]):
             ranks[a, orders[a, r]] = r + 1

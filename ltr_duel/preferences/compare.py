@@ -24,13 +24,13 @@ _LAW = (
 class Agreement:
     """The differences between two matrices, for the rankers that both of them have.
 
-    pairs: a table with one row for each pair, the largest ``|z|`` first. z is the difference divided by its standard
-        error, or NaN if neither matrix has an error. Columns: first, second, p_a, p_b, difference, z.
+    pairs: a table with one row for each pair and the columns first, second, p_a, p_b, difference and z.
     root_mean_square: the root mean square of the differences.
-    chance: the p-value of a chi-squared test; a small value says that the matrices estimate different preferences. None
-        if neither matrix has standard errors.
+    chance: the p-value of a chi-squared test, or None if neither matrix has standard errors.
     settings: the settings in which the two estimates differ, with the values of both.
-    winners: for each matrix, its Condorcet winner (None if there is none) and the probability that this is true.
+    winners: the Condorcet winner of each matrix, or None, and the probability that this conclusion is true.
+
+    The column z is the difference divided by its standard error. The pair with the largest ``|z|`` comes first.
     """
 
     names: tuple[str, ...]

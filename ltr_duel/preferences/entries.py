@@ -1,4 +1,4 @@
-"""Check what a preference matrix is made of: square arrays of numbers, and the names of the rankers."""
+"""Check the arrays of a preference matrix and the names of its rankers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def probabilities(values: Any, names: Any) -> tuple[FloatMatrix, tuple[str, ...]
 
 
 def symmetric(name: str, values: Any, size: int, kind: type = np.float64) -> Any:
-    """Check and return a symmetric array of numbers that are not negative; zeros if ``values`` is empty."""
+    """Check and return a symmetric array of numbers >= 0. If ``values`` is empty, return zeros."""
     if not np.size(values):
         return handed_over(np.zeros((size, size), kind))  # allocated lazily, and never copied
     numbers = _square(name, values)
@@ -41,7 +41,7 @@ def symmetric(name: str, values: Any, size: int, kind: type = np.float64) -> Any
 
 
 def require_room(size: int, squares: int) -> None:
-    """Raise an error unless ``squares`` arrays of ``size`` x ``size`` numbers fit into memory."""
+    """Raise an error if ``squares`` arrays of ``size`` x ``size`` numbers do not fit into memory."""
     host.require_memory(f"a preference matrix of {size:,} rankers", 8.0 * squares * size**2)
 
 

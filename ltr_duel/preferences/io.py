@@ -32,14 +32,14 @@ def save_preferences(matrix: PreferenceMatrix, path: str | Path) -> Path:
     """Write a matrix to a Parquet or CSV file.
 
     A ``.parquet`` file stores the whole matrix. It has one row for each pair, with the columns first, second, p,
-    standard_error and comparisons. If the matrix has exact counts, further columns have its tally. If each outcome was
-    a win, a loss or a tie, there are also columns wins, losses and ties. A ``.csv`` file stores only p and the names.
+    standard_error and comparisons. If the matrix has exact counts, further columns store them. A ``.csv`` file stores
+    only p and the names.
 
     Parameters
     ----------
     matrix : PreferenceMatrix
     path : str or Path
-        The file to write; missing folders are created.
+        The file to write. Missing folders are created.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def save_preferences(matrix: PreferenceMatrix, path: str | Path) -> Path:
 
 
 def require_suffix(path: Path) -> None:
-    """Raise an error unless the name of a file ends in .parquet or .csv."""
+    """Raise an error if the name of a file does not end in .parquet or .csv."""
     if path.suffix not in (".parquet", ".csv"):
         raise InputError(f"{path}: a preference matrix is written to .parquet or .csv")
 
@@ -106,14 +106,14 @@ def _table(matrix: PreferenceMatrix) -> Any:
 
 
 def load_preferences(path: str | Path, *, comparisons: int | None = None) -> PreferenceMatrix:
-    """Read a matrix from a file of `save_preferences`, or from a plain square matrix (text, .gz, .npy).
+    """Read a matrix from a file of `save_preferences`, or from a file with a square table of numbers (text, .gz, .npy).
 
     Parameters
     ----------
     path : str or Path
     comparisons : int, optional
-        The number of comparisons of each pair, if you know it but the file does not have it. The standard errors are
-        then sqrt(p (1 - p) / comparisons).
+        The number of comparisons of each pair, for a file that does not store it. The standard errors are then
+        sqrt(p (1 - p) / comparisons).
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The class `PreferenceMatrix`: for each pair of rankers, the probability that the first beats the second."""
+"""A preference matrix has, for each pair of rankers, the probability that the first ranker beats the second."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ class PreferenceMatrix:
     p : ndarray of float64, shape (K, K)
         ``p[i, j]`` is the probability that ranker i beats ranker j, with a tie counted as half. ``p + p.T`` must be 1.
     names : tuple of str
-        The names of the rankers, which must be different; by default "0", "1", ...
+        The names of the rankers, all different. By default "0", "1", ...
     standard_error : ndarray of float64, shape (K, K), optional
-        The standard errors of ``p``. Zero means that an entry is exact; infinity means that a pair was never compared.
+        The standard errors of ``p``. Zero, the default, means that an entry is exact. Infinity means that a pair was
+        never compared.
     comparisons : ndarray of int64, shape (K, K), optional
-        The number of comparisons of each pair; zero, the default, for a matrix that is known exactly.
+        The number of comparisons of each pair. By default zero, for a matrix that is known exactly.
     provenance : dict
-        Where the matrix is from, as JSON.
+        Where the matrix comes from, as values that JSON can store.
     tally : Tally, optional
         The exact counts from which the matrix was estimated.
 
     Raises
     ------
     InputError
-        If the matrix is not square or has an entry outside 0..1, if ``p + p.T`` is not 1, or if the names, errors or
-        counts do not fit it.
+        If an entry is not a probability, if ``p + p.T`` is not 1, or if the arrays and names have different lengths.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class PreferenceMatrix:
         wins : array of int, shape (K, K)
             ``wins[i, j]`` is the number of comparisons that i won against j.
         ties : array of int, shape (K, K), optional
-            The number of ties of i and j, symmetric. Each tie counts as half a win for both.
+            ``ties[i, j]`` is the number of ties of i and j. A tie counts as half a win for both.
         names : sequence of str, optional
 
         Returns
@@ -92,8 +92,7 @@ class PreferenceMatrix:
         Raises
         ------
         InputError
-            If the counts are not square tables of whole numbers from 0, if ``ties`` is not symmetric, or if the names
-            do not fit.
+            If the counts are not square tables of whole numbers, or if ``ties`` is not symmetric.
 
         Examples
         --------
@@ -118,7 +117,7 @@ class PreferenceMatrix:
         return len(self.p)
 
     def __getitem__(self, rankers: Sequence[str | int]) -> PreferenceMatrix:
-        """Return the matrix of some of the rankers, given by name or position, in this order.
+        """Return the matrix of the given rankers (names or positions), in the given order.
 
         Raises
         ------
@@ -153,12 +152,12 @@ class PreferenceMatrix:
 
     @property
     def wins(self) -> IntMatrix | None:
-        """How often i won against j; None if the matrix has no counts, or if some outcomes were fractions."""
+        """How often i won against j. It is None if there are no counts, or if some outcomes were fractions."""
         return self._wins_and_ties[0] if self._wins_and_ties else None
 
     @property
     def ties(self) -> IntMatrix | None:
-        """How often i and j tied; None if the matrix has no counts, or if some outcomes were fractions."""
+        """How often i and j tied. It is None if there are no counts, or if some outcomes were fractions."""
         return self._wins_and_ties[1] if self._wins_and_ties else None
 
     @cached_property
@@ -175,14 +174,14 @@ class PreferenceMatrix:
         return wilson(self.p, n, confidence)
 
     def ratings(self, confidence: float = 0.95) -> pd.DataFrame:
-        """Return each ranker's Bradley-Terry strength with its interval, see `ltr_duel.preferences.ratings`."""
+        """Return the Bradley-Terry strength of each ranker (see `ltr_duel.preferences.ratings`)."""
         from ltr_duel.preferences.ratings import ratings  # imports this module
 
         return ratings(self, confidence)
 
     @property
     def condorcet_winner(self) -> str | None:
-        """The ranker that beats every other ranker, which means p > 1/2; None if there is no such ranker."""
+        """The ranker that beats every other ranker (p > 1/2), or None if there is no such ranker."""
         beats_all = (self.p > 0.5).sum(axis=1) == len(self) - 1
         return self.names[int(beats_all.argmax())] if beats_all.any() else None
 
@@ -200,7 +199,7 @@ class PreferenceMatrix:
 
     @property
     def borda_scores(self) -> FloatMatrix:
-        """The probability that each ranker beats another one, averaged over all others, shape (K,)."""
+        """The mean probability with which each ranker beats the other rankers, shape (K,)."""
         scores: FloatMatrix = (self.p.sum(axis=1) - 0.5) / (len(self) - 1) if len(self) > 1 else np.full(1, 0.5)
         return scores
 
@@ -217,7 +216,7 @@ class PreferenceMatrix:
 
     @property
     def tie_order(self) -> str:
-        """How documents with equal scores were ordered, such as ``fixed_random, tie seed 0``; empty if unknown."""
+        """How documents with equal scores were ordered, for example ``fixed_random, tie seed 0``. Empty if unknown."""
         from ltr_duel.rankers import SEEDED  # imported here because `rankers` imports the compiler
 
         rule = str(self.provenance.get("ties", ""))

@@ -24,11 +24,12 @@ def arxiv() -> PreferenceMatrix:
 
     Notes
     -----
-    One entry is corrected: the paper prints -.04 in row D, column B, but .06 in row B, column D. The corrected entry is
-    -.06. The corrected matrix has the gamma of the paper, 1.5.
+    One entry is corrected to -.06. The paper prints -.04 in row D, column B, but .06 in row B, column D. The corrected
+    matrix has the gamma of the paper, 1.5.
 
-    The paper calls A, ..., F a total order that satisfies the stochastic triangle inequality. But D and F are exactly
-    even, and the gap of .11 between A and E exceeds the sum of .05 (A and C) and .01 (C and E).
+    The paper calls A, ..., F a total order, but D and F are exactly even. The paper also says that the matrix satisfies
+    the stochastic triangle inequality. But the gap of A and E (.11) exceeds the sum of the gaps of A and C (.05) and of
+    C and E (.01).
 
     Examples
     --------

@@ -1,10 +1,9 @@
-"""Ratings: one number for each ranker, its strength, which summarises a preference matrix.
+"""Summarise a preference matrix by one number for each ranker, its strength.
 
 In the model of Bradley and Terry (Biometrika 1952), ranker i beats ranker j with probability 1 / (1 + exp(s_j - s_i)),
-where s_i and s_j are their strengths. The strengths are fitted by logistic regression without a penalty. Each pair is
-weighted by its number of comparisons. If there were ties or fractional outcomes, the weight is the number of
-comparisons without ties that would give the same standard error (`effective_counts`). The standard errors of the
-strengths cover the randomness of the comparisons, and assume that the model holds.
+where s_i and s_j are their strengths. Logistic regression without a penalty finds the strengths. The weight of a pair
+is its number of comparisons. If there were ties, the weight is the number of comparisons without ties that would give
+the same standard error (`effective_counts`). The standard errors of the strengths assume that the model holds.
 """
 
 from __future__ import annotations
@@ -35,15 +34,14 @@ def ratings(matrix: PreferenceMatrix, confidence: float = 0.95) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``strength`` is in natural logarithms of odds, with mean 0. It has a ``standard_error``, and an interval from
-        ``low`` to ``high``; these are NaN if the matrix is known exactly. ``borda`` is the mean probability of beating
-        another ranker, and ``copeland`` is the number of beaten rankers.
+        One row for each ranker. ``strength`` is in natural logarithms of odds, with mean 0. ``standard_error`` and the
+        interval from ``low`` to ``high`` are NaN if the matrix is known exactly. ``borda`` is the mean probability of
+        beating another ranker, and ``copeland`` is the number of beaten rankers.
 
     Raises
     ------
     InputError
-        If no finite strengths fit. This happens if some rankers won all or lost all comparisons with the others, or
-        were never compared with them.
+        If no finite strengths fit, for example because some rankers won all comparisons with the others.
 
     Examples
     --------
@@ -75,12 +73,12 @@ def ratings(matrix: PreferenceMatrix, confidence: float = 0.95) -> pd.DataFrame:
 
 
 def is_estimated(matrix: PreferenceMatrix) -> bool:
-    """Return whether a matrix was estimated: whether it has standard errors or numbers of comparisons."""
+    """Return whether a matrix has standard errors or numbers of comparisons."""
     return bool(matrix.standard_error.any() or matrix.comparisons.any())
 
 
 def _weights(matrix: PreferenceMatrix) -> FloatMatrix:
-    """Return the weight of each pair in the fit; all weights are equal if the matrix is exact."""
+    """Return the weight of each pair in the fit."""
     if not is_estimated(matrix):
         weights = np.ones_like(matrix.p)
     elif matrix.wins is not None and matrix.ties is not None and not matrix.ties.any():
@@ -136,10 +134,10 @@ def _fitted(p: FloatMatrix, weights: FloatMatrix) -> FloatVector:
 
 
 def covariance(strength: FloatVector, weights: FloatMatrix) -> FloatMatrix:
-    """Return the covariance of the strengths, shape (K, K): the pseudo-inverse of the observed information.
+    """Return the covariance of the strengths, shape (K, K).
 
-    The data have no information about a common shift of all strengths, so the information matrix has no inverse. The
-    shift is therefore given the mean information before the inversion, and its part is subtracted afterwards.
+    The covariance is the pseudo-inverse of the information matrix. This matrix has no inverse, because the data do not
+    change if all strengths are shifted. A matrix is added before the inversion, and its part is subtracted afterwards.
     """
     p = scipy.special.expit(strength[:, None] - strength)
     information = -weights * p * (1 - p)

@@ -1,7 +1,7 @@
 """Preference matrices that are made from a rule, as in the experiments of several papers.
 
-`synthetic_preferences` returns a matrix of a fixed size by its name, one of `SYNTHETIC`. The functions in `FAMILIES`
-make matrices of any size.
+`synthetic_preferences` returns a matrix by its name, and `SYNTHETIC` lists the names. The functions in `FAMILIES` make
+matrices of any size.
 """
 
 from __future__ import annotations
@@ -38,12 +38,13 @@ def _from_rule(size: int, rule: Callable[[IntMatrix, IntMatrix], ArrayLike], **s
 
 
 def from_utilities(utilities: ArrayLike, link: Link = "logistic", **settings: Any) -> PreferenceMatrix:
-    """Return the matrix of rankers with the given utilities. A ranker with a higher utility wins more often.
+    """Return the matrix of rankers with the given utilities.
 
-    link: the probability that utility u beats utility v. "linear" is ``(1 + u - v) / 2``, and "logistic" (Bradley and
-        Terry) is ``1 / (1 + exp(v - u))``. "normal" (Thurstone, case V) draws from N(u, 1) and N(v, 1), and the higher
-        number wins.
+    link: how the utilities u and v of two rankers determine the probability that the first ranker wins.
     settings: further entries of the provenance.
+
+    The linear link is ``(1 + u - v) / 2``. The logistic link (Bradley and Terry) is ``1 / (1 + exp(v - u))``. The
+    normal link (Thurstone, case V) is the probability that a number from N(u, 1) is larger than one from N(v, 1).
     """
     errors.require_one_of("link", link, _LINKS)
     u = np.asarray(utilities, np.float64)
@@ -55,19 +56,19 @@ def from_utilities(utilities: ArrayLike, link: Link = "logistic", **settings: An
 
 
 def equal_gaps(size: int, gap: float = 0.1) -> PreferenceMatrix:
-    """Return an order in which each arm beats every later arm by the same gap (Beat the Mean, Figure 1 top)."""
+    """Return a matrix in which each arm beats every later arm by the same gap (Beat the Mean, Figure 1 top)."""
     errors.require_between("the gap", gap, 0, 0.5)
     return _from_rule(size, lambda i, j: 0.5 + gap, family="equal gaps", gap=gap)
 
 
 def logistic_normal(size: int, seed: int = 0) -> PreferenceMatrix:
-    """Return logistic preferences of random normal utilities, the best first (Beat the Mean, Figure 1 bottom)."""
+    """Return a matrix from random normal utilities, with the best arm first (Beat the Mean, Figure 1 bottom)."""
     utilities = np.sort(stream(seed, "utilities", size).standard_normal(size))[::-1]
     return from_utilities(utilities, "logistic", family="logistic of normal utilities", seed=seed)
 
 
 def strong_neighbours(size: int, gamma: float = 1.3, gap: float = 0.1) -> PreferenceMatrix:
-    """Return an order in which each arm except the best beats the next arm by ``gamma * gap``.
+    """Return a matrix in which each arm except the best beats the next arm by ``gamma * gap``.
 
     All other gaps are ``gap``. The matrix breaks strong transitivity by the factor ``gamma`` (Beat the Mean, Figure 2).
     """
@@ -82,13 +83,13 @@ def strong_neighbours(size: int, gamma: float = 1.3, gap: float = 0.1) -> Prefer
 
 
 def arithmetic(size: int = 8, gap: float = 0.05) -> PreferenceMatrix:
-    """Return an order in which arm i beats arm j by ``gap (j - i)`` (Komiyama et al., COLT 2015)."""
+    """Return a matrix in which arm i beats arm j by ``gap (j - i)`` (Komiyama et al., COLT 2015)."""
     errors.require_between(f"{gap:g} (the gap of neighbours) times {size - 1}", gap * (size - 1), 0, 0.5)
     return _from_rule(size, lambda i, j: 0.5 + gap * (j - i), family="arithmetic", gap=gap)
 
 
 def geometric(size: int = 8, gap: float = 0.4) -> PreferenceMatrix:
-    """Return an order in which arm i beats every later arm by ``gap / 2^i``."""
+    """Return a matrix in which arm i beats every later arm by ``gap / 2^i``."""
     errors.require_between("the gap", gap, 0, 0.5)
     return _from_rule(size, lambda i, j: 0.5 + gap * 0.5**i, family="geometric", gap=gap)
 
@@ -111,8 +112,8 @@ def cyclic(size: int = 4, best: float = 0.6, circle: float = 0.9) -> PreferenceM
 def random_preferences(size: int, *, condorcet: bool = True, seed: int = 0) -> PreferenceMatrix:
     """Return a matrix whose entries are drawn independently and uniformly from 0 to 1.
 
-    With ``condorcet``, arm 0 is made the winner: each of its entries x below 1/2 is replaced by 1 - x. Otherwise,
-    matrices are drawn until one has no Condorcet winner, which requires at least three arms.
+    With ``condorcet``, each entry x of arm 0 that is below 1/2 is replaced by 1 - x, so that arm 0 is the winner.
+    Without ``condorcet``, matrices are drawn until one has no Condorcet winner. This requires at least three arms.
     """
     if not condorcet:
         errors.require_between("the number of arms of a matrix without a Condorcet winner", size, 3)
@@ -175,7 +176,7 @@ def synthetic_preferences(name: str) -> PreferenceMatrix:
     Raises
     ------
     InputError
-        If the name does not exist. The message lists all names.
+        If the name does not exist.
 
     Examples
     --------
@@ -195,8 +196,8 @@ def members(
 ) -> Iterator[tuple[list[str], dict[str, Any], PreferenceMatrix]]:
     """Yield a matrix of a family for each combination of size, gamma, gap and draw.
 
-    Each item is (words, facts, matrix). ``words`` are the parts of a name for the matrix, for example ``K=50``;
-    ``facts`` is a dictionary of the values of the combination. Draw n has the seed n - 1.
+    Each item is (words, facts, matrix). The words are parts of a name for the matrix, for example ``K=50``. The facts
+    are the values of the combination.
     """
     make = FAMILIES[family]
     parameters = inspect.signature(make).parameters

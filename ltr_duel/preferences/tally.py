@@ -1,7 +1,7 @@
-"""Counts of the comparisons of each pair, and the probabilities and standard errors that follow from them.
+"""Count the outcomes of comparisons, and compute preferences and standard errors from the counts.
 
-Outcomes are stored as whole multiples of 2^-32, because sums of whole numbers are exact. For this reason, the same
-comparisons give the same counts, in whatever order and on however many threads they are added up.
+Outcomes are multiplied by 2^32 and rounded to whole numbers, because sums of whole numbers are exact. Therefore, the
+counts do not depend on the order of the comparisons or on the number of threads.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ MOST_COMPARISONS = 2**30  # of a pair, so that sums stay far below 2^63
 class Tally(NamedTuple):
     """The counts of all pairs i < j. All other entries are zero.
 
-    Comparisons are counted in units. A unit is everything that was compared for one choice of a query: one evaluation,
-    or two if queries are stratified. An evaluation is one list, or two mirrored lists. An outcome is between -1 and +1,
-    or between -9 and +9 if it was corrected by control variates.
+    An evaluation shows one list, or two mirrored lists, and gives one outcome. A unit is one evaluation of a chosen
+    query, or two evaluations if queries are visited in turn (stratified). An outcome is between -1 and +1. If control
+    variates correct it, it is between -9 and +9.
     """
 
     lists: IntMatrix  # (K, K) the number of lists that were shown
@@ -36,7 +36,7 @@ class Tally(NamedTuple):
         return cls(*(np.zeros((size, size), np.int64) for _ in cls._fields))
 
     def checked(self, size: int) -> Tally:
-        """Return the same counts in read-only arrays, or raise an error if they are impossible."""
+        """Check the counts, and return them in read-only arrays."""
         for name, part in self._asdict().items():
             if np.shape(part) != (size, size) or np.asarray(part).dtype.kind not in "iu":
                 raise InputError(f"the counts '{name}' must be whole numbers, one for each pair of {size} rankers")
@@ -62,9 +62,9 @@ class Tally(NamedTuple):
 
 
 def preferences_of(tally: Tally) -> FloatMatrix:
-    """Return p, the share of comparisons that i won against j, with a tie counted as half.
+    """Return the share of comparisons that i won against j. A tie counts as half.
 
-    It is 1/2 for pairs that were never compared. It is clipped to 0..1, which corrected outcomes may exceed.
+    The share is 1/2 for pairs that were never compared. Because outcomes may be corrected, it is clipped to 0..1.
     """
     upper = np.triu_indices(len(tally.lists), 1)
     mean = np.clip(tally.total[upper] / (SCALE * np.maximum(tally.lists[upper], 1)), -1, 1)
@@ -75,17 +75,17 @@ def preferences_of(tally: Tally) -> FloatMatrix:
 
 
 def errors_of(tally: Tally, lists_of_a_unit: int, stratified_queries: int) -> FloatMatrix:
-    """Return the standard error of p; infinite for pairs that were compared in fewer than two units.
+    """Return the standard error of p. It is infinite for pairs that were compared in fewer than two units.
 
-    stratified_queries: the number of queries of the corpus if they are visited in turn; 0 if queries are drawn at
-        random with replacement.
+    stratified_queries: the number of queries of the corpus if they are visited in turn, or 0 if queries are drawn at
+        random.
 
     Notes
     -----
-    If queries are drawn, this is the standard error of a mean. If they are visited in turn, complete passes over all
-    queries have no error from the choice of queries, and the last pass is a sample without replacement. The variance of
-    the sum of the unit means is then ``u w / 2 + r (1 - r / Q) b``. Here u units were compared, with Q queries, r of
-    them in the last pass; w and b are variances within and between queries (Cochran, Sampling Techniques, 10.4).
+    If queries are drawn at random, this is the standard error of a mean. If queries are visited in turn, the choice of
+    the queries causes no error in complete passes over all queries. Let u be the number of units, r the number of units
+    in the last, incomplete pass, and Q the number of queries. Let w and b be the variances within and between queries.
+    Then the sum of the unit means has the variance ``u w / 2 + r (1 - r / Q) b`` (Cochran, Sampling Techniques, 10.4).
     """
     upper = np.triu_indices(len(tally.lists), 1)
     units = tally.lists[upper] / lists_of_a_unit
@@ -106,9 +106,10 @@ def errors_of(tally: Tally, lists_of_a_unit: int, stratified_queries: int) -> Fl
 
 
 def wins_and_ties(tally: Tally, evaluations_of_a_unit: int) -> tuple[IntMatrix, IntMatrix] | None:
-    """Return the number of wins of i over j, and the number of their ties; None if an outcome was not -1, 0 or 1.
+    """Return the numbers of wins and ties of each pair, or None if some outcome was not -1, 0 or 1.
 
-    A unit with the outcomes y1 and y2 and the mean m has y1^2 + y2^2 = 2 m^2 + (y1 - y2)^2 / 2 decided comparisons.
+    If a unit has the outcomes y1 and y2 with the mean m, then y1^2 + y2^2 of its comparisons were not ties. This number
+    equals 2 m^2 + (y1 - y2)^2 / 2.
     """
     decided = evaluations_of_a_unit * tally.square + tally.within
     if (decided % int(SCALE)).any() or (tally.total % int(SCALE)).any():

@@ -1,7 +1,4 @@
-"""Rankers order the documents of each query by a feature, a run or a model; measures say how good their orders are.
-
-This package does not simulate clicks or compare rankers.
-"""
+"""Rankers order the documents of each query by a feature, a run or a model. Measures say how good the orders are."""
 
 import lazy_loader
 

@@ -1,8 +1,8 @@
-"""One ranker for each feature of a corpus. It orders the documents of a query by the feature, highest value first.
+"""Make one ranker from each feature of a corpus. It orders documents by this feature, with the highest value first.
 
-As in the published experiments, the highest value comes first even if the opposite order would be better. Corpora for
-rank aggregation are an exception: their features are ranks, so the lowest value comes first. If a document has no value
-of the feature (NaN), the ranker does not retrieve the document.
+As in the published experiments, the highest value comes first even if the opposite order would be better. In corpora
+for rank aggregation, features are ranks, so the lowest value comes first. If a document has no value of the feature
+(NaN), the ranker does not retrieve the document.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ def feature_rankers(
     ----------
     dataset : Dataset
     features : sequence of str, optional
-        Names of the features to use; all by default.
+        Names of the features to use. By default all.
     ties : {"fixed_random", "shared", "file", "resample", "redraw_at_inference"}
         The rule that orders documents with equal values (see `ltr_duel.rankers.ties`).
     seed : int
         The seed of the tie rule.
     drop_constant : bool
-        Whether to leave out features that are constant within every query, because only the tie rule would order their
-        documents. The result lists them as ``left_out``. Features that you name in `features` are always used.
+        Whether to leave out features that are constant within every query, because they cannot order documents. The
+        result lists them as ``left_out``. Features that you name in ``features`` are always used.
     jobs : int
-        Number of threads; -1 for one on each core.
+        Number of threads, or -1 for one on each core.
     cache : bool, optional
-        Whether to store the orders on disk, so that they are computed only once. By default they are stored if the
-        features of ``dataset`` are read from disk, for example from the cache.
+        Whether to store the orders on disk, so that they are computed only once. By default, they are stored if the
+        features of the corpus are on disk, too.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def feature_rankers(
 
 
 def feature_scores(dataset: Dataset, column: int) -> NDArray[Any]:
-    """Return the scores of a column: a copy of its values, negated if the features are ranks."""
+    """Return the values of a feature as scores, negated if the features are ranks."""
     values = dataset.features[:, column]
     scores = values * np.float32(-1 if dataset.lower_is_better else 1)
     mapped.release_pages(values)
@@ -123,8 +123,7 @@ def _is_constant(values: NDArray[Any], query_ptr: IntVector) -> bool:
 def column_means(dataset: Dataset) -> NDArray[np.float64]:
     """Return the mean of each feature over all documents, after its values were scaled to 0..1 within each query.
 
-    LETOR calls this scaling query-level normalisation. If a feature is constant within a query, its scaled value there
-    is 0. Missing values are set to 0 before scaling.
+    If a feature is constant within a query, its values become 0. Missing values count as 0 before scaling.
     """
     start, length = dataset.query_ptr[:-1], np.diff(dataset.query_ptr)
     means = np.empty(dataset.n_features)

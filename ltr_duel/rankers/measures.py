@@ -1,16 +1,18 @@
 """Measure how good rankings are by the relevance grades, without clicks: NDCG, ERR, MAP, MRR, precision and recall.
 
-A document is relevant if its grade is at least 1. If a query has no relevant document, its value is 0, and it counts in
-the mean, as in trec_eval and in LETOR's tools. Documents that a run does not retrieve are measured too: they are ranked
-after all retrieved documents, in the order of the tie rule.
+A document is relevant if its grade is at least 1. A query without relevant documents has the value 0 and counts in the
+mean, as in trec_eval and in LETOR's tools. Documents that a run does not retrieve are ranked after all retrieved
+documents, in the order of the tie rule.
 
-- NDCG@k compares a ranking with the ideal order, which sorts the documents of the query by grade. DCG@k is the sum of
-  (2^grade - 1) / log2(1 + rank) over the first k documents. NDCG@k is the DCG@k of the ranking divided by the DCG@k of
-  the ideal order (Jarvelin, Kekalainen, TOIS 2002; the gain 2^grade - 1 is from Burges et al., ICML 2005).
-- ERR@k is the expected value of 1 / r, where r is the rank at which a user stops. Users read the first k documents from
-  the top, and stop at each with probability (2^grade - 1) / 2^highest. As in TREC's gdeval, ``highest`` is 4, or the
-  highest grade of the corpus if that is above 4 (Chapelle, Metlzer, Zhang, Grinspan, CIKM 2009).
-- MAP (mean average precision), MRR (mean reciprocal rank), P@k (precision) and R@k (recall) are as in trec_eval.
+DCG@k is the sum of (2^grade - 1) / log2(1 + rank) over the first k documents. NDCG@k is the DCG@k of the ranking,
+divided by the DCG@k of the ideal order. The ideal order sorts the documents of the query by grade (Jarvelin,
+Kekalainen, TOIS 2002; Burges et al., ICML 2005).
+
+ERR@k is the expected value of 1 / r, where r is the rank at which a user stops. Users read the first k documents from
+the top, and stop at each document with probability (2^grade - 1) / 2^highest. As in TREC's gdeval, ``highest`` is the
+highest grade of the corpus, but at least 4 (Chapelle, Metlzer, Zhang, Grinspan, CIKM 2009).
+
+MAP (mean average precision), MRR (mean reciprocal rank), P@k (precision) and R@k (recall) are as in trec_eval.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ class _Query(NamedTuple):
 
     @property
     def relevant(self) -> int:
-        """Number of relevant documents, or 1 if there is none, because it is a divisor."""
+        """Number of relevant documents, but at least 1, because measures are divided by it."""
         return max(int((self.best > 0).sum()), 1)
 
 
@@ -98,10 +100,10 @@ class Measure(NamedTuple):
 
 
 def measure_named(measure: str | object) -> Measure:
-    """Return the measure with a name such as ``NDCG@10`` or ``MAP``; only MAP and MRR may be without a cut-off.
+    """Return a measure by its name, for example ``NDCG@10``. Only MAP and MRR may be without a cut-off.
 
-    The names that trec_eval and ir_measures use are understood, and so are the objects of ir_measures. For the object
-    ``nDCG@10`` of ir_measures, the gain of a document is its grade, not 2^grade - 1.
+    A measure may also be a name of trec_eval, or a name or object of ir_measures. For the object ``nDCG@10`` of
+    ir_measures, the gain of a document is its grade instead of 2^grade - 1.
     """
     text = str(measure) if isinstance(measure, str) else re.sub(r"^nDCG(?=@|$)", _LINEAR, str(measure))
     plain = re.sub(r"(?i)^ndcg\(dcg='exp-log2'\)", "NDCG", re.sub(r"(_cut)?_(?=\d+$)", "@", text))
@@ -149,7 +151,7 @@ def measure_by_query(rankings: Rankings, measure: str | object = "NDCG@10") -> F
 
 
 def measures_by_query(rankings: Rankings, measures: Sequence[Measure]) -> list[FloatMatrix]:
-    """Return one matrix for each measure, as `measure_by_query` does; the orders are read only once."""
+    """Return one matrix for each measure, as `measure_by_query` does."""
     highest = max(_GDEVAL_HIGHEST, rankings.grades - 1)
     tables = [np.empty((len(rankings), rankings.n_queries)) for _ in measures]
     deepest = max(measure.k for measure in measures)
@@ -180,8 +182,8 @@ def evaluate_rankers(
     measures : sequence of str or of measures of ir_measures
         ``NDCG@k``, ``ERR@k``, ``MAP``, ``MRR``, ``P@k``, ``R@k``.
     baseline : str or sequence of str, optional
-        Rankers that you chose before you saw their results. By default each ranker is compared with the best one; if
-        there are baselines, it is compared with each baseline instead.
+        Compare each ranker with these rankers. Choose them before you see the results. By default, each ranker is
+        compared with the best ranker.
     confidence : float
         Confidence of the intervals, between 0.5 and 1.
 
@@ -189,21 +191,21 @@ def evaluate_rankers(
     -------
     DataFrame
         One row for each measure and ranker, the best ranker of a measure first. The columns are measure, ranker, mean,
-        low, high, difference, p and queries. The mean is over the queries. Its Student confidence interval is from low
-        to high, or NaN for a single query. The difference is the mean minus the mean of the best ranker.
+        low, high, difference, p and queries. ``mean`` is the mean over the queries. ``low`` and ``high`` are the ends
+        of Student's confidence interval, or NaN for a single query. ``difference`` is the mean minus the mean of the
+        best ranker.
 
-        The column p has the p-value of the difference, NaN for the best ranker. It is the larger p-value of two tests,
-        Student's test for pairs and a test with random signs, and is corrected by Holm's method for all pairs of
-        rankers. If a ranker has the same value on all queries, its interval still allows for other values on unseen
-        queries.
+        ``p`` is the p-value of the difference, or NaN for the best ranker. Two tests are made, Student's test for pairs
+        and a test with random signs, and the larger p-value is used. It is corrected for all pairs of rankers by Holm's
+        method.
 
-        With baselines, there is one row for each measure, baseline and ranker, and a column baseline after ranker. The
-        column difference is the difference from the baseline, and p is corrected only for pairs with a baseline.
+        With baselines, there is one row for each measure, baseline and ranker, and a column ``baseline``. Then
+        ``difference`` is the difference from the baseline, and ``p`` is corrected only for pairs with a baseline.
 
     Raises
     ------
     InputError
-        If a measure does not exist or is named twice, a baseline is no ranker, or the confidence is out of range.
+        If a measure does not exist or is named twice, or if a baseline is not a ranker.
 
     Examples
     --------
@@ -254,7 +256,7 @@ def _evaluation(
 
 
 def _corrected(values: FloatMatrix, references: list[int], family: int) -> FloatMatrix:
-    """Return the corrected p-value of each pair with a reference, shape (K, K), symmetric; NaN for other pairs."""
+    """Return the corrected p-value of each pair with a reference, and NaN for all other pairs."""
     p = np.full((len(values), len(values)), np.nan)
     if values.shape[1] > 1:
         pairs = {(min(i, j), max(i, j)) for i in references for j in range(len(values)) if i != j}

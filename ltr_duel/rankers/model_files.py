@@ -1,4 +1,4 @@
-"""Get scores from models of LightGBM, XGBoost and ONNX: objects in memory, or files in the formats of these libraries.
+"""Get scores from models of LightGBM, XGBoost and ONNX, which are objects in memory or files.
 
 Each library reads its own files and makes the predictions. Pickles are refused, because they could run code.
 """
@@ -25,7 +25,7 @@ _CATEGORIES = "was trained on categories of a data frame, and features in text a
 
 
 def lightgbm_predict(label: str, booster: Any, dataset: Dataset) -> Predict:
-    """Return a function that predicts scores with a LightGBM booster; ``label`` names the model in messages."""
+    """Return a function that predicts scores with a LightGBM booster."""
     if booster.num_model_per_iteration() != 1:
         raise InputError(f"{label}: {_SEVERAL}")
     if booster.pandas_categorical:
@@ -37,9 +37,9 @@ def lightgbm_predict(label: str, booster: Any, dataset: Dataset) -> Predict:
 def xgboost_predict(
     label: str, booster: Any, dataset: Dataset, *, best: Any = None, missing: float | None = np.nan
 ) -> Predict:
-    """Return a function that predicts scores with an XGBoost booster; ``label`` names the model in messages.
+    """Return a function that predicts scores with an XGBoost booster.
 
-    best: position of the last iteration to use; all iterations by default.
+    best: position of the last iteration to use. By default, all iterations are used.
     missing: a value that stands for missing values, in addition to NaN.
     """
     import xgboost

@@ -1,7 +1,4 @@
-"""Trained models as rankers: the score of a document is the model's prediction from its features.
-
-The predictions of a library are used unchanged. For models in files, see `ltr_duel.rankers.model_files`.
-"""
+"""Make rankers from trained models. The score of a document is the model's prediction from its features."""
 
 from __future__ import annotations
 
@@ -38,10 +35,10 @@ def model_rankers(
     ----------
     dataset : Dataset
     models : mapping of str to estimator or callable
-        An object with a method ``predict``, such as a fitted scikit-learn estimator or a LightGBM or XGBoost booster,
-        or a function. It receives features, shape (n, n_features), and returns one score for each document; a higher
-        score is better. Columns are matched by name if model and corpus have names, otherwise by position. You get a
-        warning if only the model has names. ``predict`` receives at most 65,536 documents per call.
+        The name and the model of each ranker. A model is a function, or an object with a method ``predict``. It
+        receives features, shape (n, n_features), and returns one score for each document. A higher score is better. If
+        model and corpus have names of features, columns are matched by name, otherwise by position. If only the model
+        has names, you get a warning.
     ties, seed, jobs
         The same parameters as in `feature_rankers`.
 
@@ -68,7 +65,7 @@ def model_rankers(
 
 
 def fitted_scores(name: str, model: Any, dataset: Dataset) -> NDArray[np.float64]:
-    """Return the prediction of a fitted model, or of a function, for each document; shape (n_docs,)."""
+    """Return the prediction of a fitted model, or of a function, for each document, shape (n_docs,)."""
     from ltr_duel.rankers import model_files
 
     label = f"model '{name}'"
@@ -96,7 +93,7 @@ def fitted_scores(name: str, model: Any, dataset: Dataset) -> NDArray[np.float64
 
 
 def predicted(model: str, predict: Predict, dataset: Dataset) -> NDArray[np.float64]:
-    """Return a model's prediction for each document. Blocks of documents limit the memory for copies of features."""
+    """Return a model's prediction for each document, computed for one block of documents after the other."""
     scores = np.empty(dataset.n_docs)
     for start in range(0, dataset.n_docs, _BLOCK):
         rows = slice(start, min(start + _BLOCK, dataset.n_docs))
@@ -106,7 +103,7 @@ def predicted(model: str, predict: Predict, dataset: Dataset) -> NDArray[np.floa
 
 
 def checked_scores(model: str, predictions: Any, documents: int) -> NDArray[np.float64]:
-    """Return predictions as scores of shape (documents,), after a check that each is a finite number."""
+    """Check that each prediction is a finite number, and return the predictions as scores, shape (documents,)."""
     scores = np.asarray(predictions)
     if scores.shape not in ((documents,), (documents, 1)) or scores.dtype.kind not in "fiu":
         needed = f"one number for each of the {documents:,} documents is needed"
@@ -121,7 +118,7 @@ def model_columns(model: str, trained: int, names: Iterable[Any] | None, dataset
     """Return the columns of the corpus from which a model predicts, in the model's order.
 
     If the corpus has all names of the model's features, columns are matched by name. Otherwise they are matched by
-    position, with a `MatchWarning` if only the model has names. Names such as f0 or Column_0 count as no names.
+    position, with a `MatchWarning` if only the model has names. Names such as f0 or Column_0 are ignored.
     """
     groups = (() if names is None else names, dataset.feature_names)
     wanted, own = ([re.sub(r"\s", "_", str(name)) for name in group] for group in groups)

@@ -26,7 +26,7 @@ _HIGHEST = 30  # the highest possible grade
 
 
 class Pool(NamedTuple):
-    """A corpus made from judgements and runs, together with the runs."""
+    """A corpus that was made from judgements and runs, together with the runs."""
 
     dataset: Dataset  # without features
     runs: dict[str, MatchedRun]  # for `run_rankers`
@@ -42,7 +42,7 @@ def pool_runs(qrels: Any, runs: Mapping[str, Any], *, depth: int = 100, name: st
     ----------
     qrels : path, dict, DataFrame, or ir_datasets dataset
         The relevance judgements. A file has lines ``<query> 0 <document> <grade>`` as in TREC, or is a table with a
-        header such as BEIR's ``query-id corpus-id score``; it may be compressed or Parquet. A dictionary is
+        header such as BEIR's ``query-id corpus-id score``. A file may be compressed, or Parquet. A dictionary is
         ``{query: {document: grade}}``. A data frame has the columns qid, docno and label, or query_id, doc_id and
         relevance.
     runs : mapping of str to path, dict, DataFrame or iterable
@@ -61,8 +61,7 @@ def pool_runs(qrels: Any, runs: Mapping[str, Any], *, depth: int = 100, name: st
     Raises
     ------
     InputError
-        If a file or column is missing or malformed, a document is judged or retrieved twice for a query, or no query is
-        left.
+        If an input is malformed, a document is judged or retrieved twice for a query, or no query is left.
 
     Examples
     --------
@@ -115,10 +114,10 @@ def pool_runs(qrels: Any, runs: Mapping[str, Any], *, depth: int = 100, name: st
 
 
 def pool_named(path: str, words: Iterable[str], *, folder: str | Path = "", reading: bool = False) -> Pool | None:
-    """Return the pool of a path ``qrels:FILE`` and the runs that ``words`` name; None if the path has another form.
+    """Return the pool of a path ``qrels:FILE`` and the runs that ``words`` name, or None for another kind of path.
 
     folder: the folder to which relative paths refer.
-    reading: whether the user gave options for feature files. These options are refused.
+    reading: whether the user gave options for feature files, which are refused.
     """
     kind, _, file = path.partition(":")
     if kind != "qrels":
@@ -142,7 +141,7 @@ def pool_named(path: str, words: Iterable[str], *, folder: str | Path = "", read
 
 
 def _best(rows: Rows, depth: int) -> pd.DataFrame:
-    """Return the best documents of each query, at most ``depth``; documents with equal scores are ordered by id."""
+    """Return at most ``depth`` best documents of each query. Documents with equal scores are ordered by id."""
     run = pd.DataFrame({"query": rows.query, "document": rows.document, "score": rows.value})
     best = run.sort_values(["score", "document"], ascending=[False, True]).groupby("query").head(depth)
     return best[["query", "document"]]

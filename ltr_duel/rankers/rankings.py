@@ -1,10 +1,10 @@
 """`Rankings`: how each of several rankers orders the documents of each query of a corpus.
 
-An order lists the documents, best first. The ranks are its inverse: the rank of each document, from 1. For example:
+An order lists the documents of a query, best first. The ranks say at which place of the order each document is, from 1:
 
 features of one query        order (best first)      rank (of each document, 1 = best)
 doc 0  1  2  3               ranker a   2 0 3 1      ranker a   2 4 1 3
-BM25   3  1  9  2            ranker b   ...          ranker b   ...
+BM25   3  1  9  2
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ class Rankings:
     relevance : ndarray of int16, shape (n_docs,)
         The grade of each document.
     query_ptr : ndarray of int64, shape (n_queries + 1,)
-        The first column of each query; the last entry is the number of documents.
+        The first column of each query. The last entry is the number of documents.
     grades : int
         Number of relevance grades, 0 included.
     provenance : dict
         The corpus and its digest, the tie rule and its seed, as values that JSON can store.
     tied : ndarray of uint8, shape (K, n_docs), or empty
-        1 if the document at a position of the order has the same score as the document above it. Only the tie rules
-        that order ties again in each comparison need this array; for other rules it is empty.
+        1 if the document at a position of the order has the same score as the document above it. The array is filled
+        only for tie rules that reorder ties in each comparison.
     tied_documents : ndarray of int64, shape (K,), or empty
-        For each ranker, the number of documents that the tie rule orders; empty if the scores are not known.
+        For each ranker, the number of documents with the same score as another document. Empty if scores are unknown.
     left_out : tuple of str
         Features that have no ranker, because they are constant within every query.
     query_ids : ndarray of str, shape (n_queries,), or None
@@ -120,7 +120,7 @@ class Rankings:
 
     @property
     def tied_share(self) -> float | None:
-        """Share of documents that the tie rule orders, averaged over the rankers; None if it is not known."""
+        """Mean share of documents whose order the tie rule determines, or None if it is unknown."""
         return float(self.tied_documents.mean()) / len(self.relevance) if self.tied_documents.size else None
 
     @property

@@ -1,4 +1,4 @@
-"""Read judgements, runs and tables of scores: from TREC files, other tables, data frames, dictionaries and records.
+"""Read judgements, runs and tables of scores from TREC files, other tables, data frames, dictionaries and records.
 
 Columns may have the names that other tools use. Ids are kept as text, so that 007 and NA stay as they are. If pandas
 has converted whole numbers to floats, the ``.0`` at the end of the ids is removed.
@@ -23,7 +23,7 @@ _TREC = {"grade": "<query> 0 <document> <grade>", "score": "<query> Q0 <document
 
 
 class Rows(NamedTuple):
-    """Pairs of a query and a document, each with a grade or a score; no pair appears twice."""
+    """Different pairs of a query and a document, each with a grade or a score."""
 
     source: str  # the beginning of a position in messages: "run.trec:" or "qrels, row "
     numbers: Sequence[int]  # (n,) number of the line or row from which each pair was read
@@ -74,7 +74,7 @@ def run_rows(label: str, run: Any) -> Rows:
 
 
 def score_rows(path: Path) -> dict[str, Rows]:
-    """Read a table of scores, and return one run for each column; a document with an empty cell is not retrieved."""
+    """Read a table of scores, and return one run for each column. A document with an empty cell is not retrieved."""
     table = _table(path)
     columns = list(map(str, table))
     keys = [column_of(role, columns) for role in ("query", "document")]
@@ -183,7 +183,7 @@ def _number(value: Any) -> float:
 
 
 def _id_text(value: Any) -> str:
-    """Return an id as text; "" if it is missing or contains a null character."""
+    """Return an id as text, or "" if it is missing or contains a null character."""
     if isinstance(value, bytes):
         value = texts.decoded(value)
     elif not isinstance(value, str):

@@ -1,8 +1,8 @@
-"""Runs as rankers. A run lists the documents that a retrieval system returned for each query, with their scores.
+"""Make rankers from runs. A run lists the documents that a retrieval system returned for each query, with scores.
 
-The documents of a run are matched to the documents of a corpus by query id and document id. As in trec_eval, the score
-alone determines the order, the highest first; the ranks in the file are ignored. Documents that are not in the corpus
-are left out. Documents of the corpus that the run does not contain are ranked last, in the order of the tie rule.
+The documents of a run are matched to the documents of a corpus by query id and document id. As in trec_eval, documents
+are ordered by score, and the ranks in the file are ignored. Documents that are not in the corpus are left out.
+Documents of the corpus that are not in the run are ranked last, in the order of the tie rule.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def run_rankers(
     ----------
     dataset : Dataset
     runs : mapping of str to MatchedRun
-        The attribute ``runs`` of a pool from `pool_runs`; its keys become the names of the rankers. For run files and a
+        The attribute ``runs`` of a pool from `pool_runs`. Its keys become the names of the rankers. For run files and a
         corpus that is not a pool, use `rankers_named`.
     ties, seed, jobs
         The same parameters as in `feature_rankers`.

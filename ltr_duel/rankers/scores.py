@@ -1,4 +1,4 @@
-"""Make rankings from scores: the highest score comes first, and a tie rule orders documents with equal scores."""
+"""Make rankings from scores. The highest score comes first, and a tie rule orders documents with equal scores."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ def rankings_from_scores(
     ----------
     dataset : Dataset
     scores : mapping or DataFrame
-        For each ranker, its name and its scores, shape (n_docs,), or a function that returns the scores. If the score
-        of a document is NaN or minus infinity, the ranker does not retrieve the document. Such documents are ranked
-        after all retrieved documents, in the order of the tie rule.
+        The name of each ranker, and its scores, shape (n_docs,), or a function that returns them. If the score of a
+        document is NaN or minus infinity, the ranker does not retrieve the document. It is then ranked after all
+        retrieved documents, in the order of the tie rule.
     ties, seed, jobs
         The same parameters as in `feature_rankers`.
     cache_key : mapping, optional

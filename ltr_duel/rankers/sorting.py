@@ -1,12 +1,10 @@
 """Sort the documents of each query by the scores of a ranker, highest score first.
 
-For speed, each document becomes one 64-bit number, and numpy sorts these numbers. A number has three parts:
+For speed, each document becomes one 64-bit number, and numpy sorts these numbers. The highest 35 bits are a key that
+increases as the score decreases. They are enough to represent a float32 exactly. The next 14 bits are a hash, by which
+the tie rule orders documents with equal scores. The lowest 15 bits are the position of the document in its query.
 
-- the upper 35 bits of a key that increases as the score decreases (enough to represent a float32 exactly),
-- 14 bits of the hash by which the tie rule orders documents with equal scores,
-- the position of the document in its query.
-
-Documents whose scores agree in all 35 bits are next to each other after this sort. Such a group is called a run. A
+After this sort, documents whose keys agree in all 35 bits are neighbours. A group of these documents is called a run. A
 second sort orders each run by the complete scores and hashes.
 """
 
@@ -43,7 +41,7 @@ def document_keys(query_ids: NDArray[np.str_], query_ptr: IntVector) -> NDArray[
 
 
 def salt_of(seed: int, ranker: str) -> np.uint64:
-    """Return the number that makes hashes differ between rankers: ties are ordered by ``mix(document ^ salt)``."""
+    """Return a number that makes the hashes ``mix(document ^ salt)`` differ between rankers."""
     return np.uint64(_digest(f"{seed}\x1f{ranker}"))
 
 
@@ -53,7 +51,7 @@ def _digest(text: str) -> int:
 
 @kernel
 def mix(key: np.uint64) -> np.uint64:
-    """Scramble the bits of a number; different numbers give different results (the finaliser of splitmix64)."""
+    """Scramble the bits of a number with the finaliser of splitmix64."""
     key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return key ^ (key >> np.uint64(31))
@@ -70,7 +68,7 @@ class Scored(NamedTuple):
 
 
 class Ranked(NamedTuple):
-    """The sorted documents of one ranker, as in `Rankings`; ``tied`` may be empty."""
+    """The sorted documents of one ranker, as in `Rankings`."""
 
     order: SmallIntVector
     rank: SmallIntVector
@@ -90,7 +88,7 @@ def blocks_of(query_ptr: IntVector) -> Iterator[IntVector]:
 
 
 def rank_documents(scored: Scored, blocks: list[IntVector], ranked: Ranked) -> int:
-    """Order the documents of each query; return the number of tied documents."""
+    """Order the documents of each query, and return the number of tied documents."""
     sharing = 0
     for queries in blocks:
         longest = scored.query_ptr[queries[-1] + 1] - scored.query_ptr[queries[-1]]
@@ -103,7 +101,7 @@ def rank_documents(scored: Scored, blocks: list[IntVector], ranked: Ranked) -> i
 
 @kernel
 def number_documents(scored: Scored, queries: IntVector, numbers: IntMatrix) -> None:
-    """Write one row of numbers to sort for each query; short rows end with copies of the largest number."""
+    """Write one row of numbers to sort for each query, and fill short rows with the largest number."""
     for row in range(queries.shape[0]):
         start = scored.query_ptr[queries[row]]
         size = scored.query_ptr[queries[row] + 1] - start
@@ -129,7 +127,7 @@ def falling_key(bits: int) -> int:
 
 @kernel
 def place_documents(scored: Scored, queries: IntVector, numbers: IntMatrix, ranked: Ranked) -> int:
-    """Write orders, ranks and ties of a block from its sorted numbers; return the number of tied documents."""
+    """Write the orders, ranks and ties of a block from its sorted numbers, and return the number of tied documents."""
     sharing = 0
     for row in range(queries.shape[0]):
         start = scored.query_ptr[queries[row]]
@@ -156,7 +154,7 @@ def place_documents(scored: Scored, queries: IntVector, numbers: IntMatrix, rank
 
 @kernel
 def order_run(scored: Scored, start: int, run: IntVector) -> None:
-    """Sort a run, a group of documents whose scores agree in 35 bits, by complete scores and hashes (Shellsort)."""
+    """Sort a run by complete scores and hashes, with Shellsort."""
     size, gap = run.shape[0], 1
     first = falling_key(scored.bits[start + (run[0] & _POSITION)])
     for k in range(1, size):

@@ -1,9 +1,8 @@
-"""Rankers that a user names by words: features, run files, tables of scores, models.
+"""Make the rankers that a user names by words: features, run files, tables of scores and models.
 
     features    features:1,5,23    run:bm25.trec.gz    lightgbm:model.txt    scores:scores.parquet    mine=run:a.trec
 
-A word is ``KIND``, ``KIND:WHAT`` or ``NAME=KIND:WHAT``. Every ranker gives scores to documents; a higher score is
-better. Rankers of several kinds can be combined in one `Rankings`.
+A word is ``KIND``, ``KIND:WHAT`` or ``NAME=KIND:WHAT``. Rankers of several kinds can be combined in one `Rankings`.
 """
 
 from __future__ import annotations
@@ -79,7 +78,7 @@ def rankers_named(
         For example ``["features:1,5", "run:bm25.trec.gz", "mine=lightgbm:model.txt"]``. For features, ``"1,5"`` is
         short for ``"features:1,5"``. If the sequence is empty, all features are used.
     folder : path
-        The folder to which relative paths in words refer; the working directory by default.
+        The folder to which relative paths in words refer. By default the working directory.
     ties : str
         The rule that orders documents with equal scores (see `ltr_duel.rankers.ties`).
     seed : int
@@ -87,7 +86,7 @@ def rankers_named(
     drop_constant : bool
         Whether to leave out features that are constant within every query. Features that a word names are always used.
     jobs : int
-        Number of threads; -1 for one on each core.
+        Number of threads, or -1 for one on each core.
 
     Returns
     -------

@@ -1,11 +1,10 @@
 """Tie rules: which of two documents with the same score is ranked first.
 
-- ``fixed_random``, the default, orders tied documents by a hash of the seed, the query, the position in the query and
-  the ranker. The order is random but the same in the whole experiment, and it does not depend on the grades. It differs
-  between rankers; otherwise two rankers with many ties could be identical.
-- ``shared`` uses the same hash for all rankers, so that two constant features give identical rankings.
-- ``file`` keeps the order of the file.
-- ``resample`` and ``redraw_at_inference`` order ties again in each comparison (`ltr_duel.interleaving.comparison`).
+The rule ``fixed_random``, the default, orders tied documents by a hash of the seed, the query, the position in the
+query and the ranker. The order is random, but the same in the whole experiment. It differs between rankers, because two
+rankers with many ties could otherwise be identical. The rule ``shared`` uses the same hash for all rankers, so that two
+constant features give identical rankings. The rule ``file`` keeps the order of the file. The rules ``resample`` and
+``redraw_at_inference`` reorder ties in each comparison (see `ltr_duel.interleaving.comparison`).
 
 This module has only the names, so that the help of commands starts without the compiler.
 """

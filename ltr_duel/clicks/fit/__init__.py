@@ -2,6 +2,6 @@
 
 In all models, users read a list from the top. If they reach a rank, they notice its document with probability
 ``notice``. They click on a noticed document with probability ``attract``. Then they go on to the next rank, with
-probability ``after_click`` or ``after_skip``. Kinds of models, called forms, differ in the parameters behind these four
-probabilities. Each form is a module of `forms`.
+probability ``after_click`` or ``after_skip``. There are several kinds of models, called forms. A form says which
+parameters determine these four probabilities. Each form is a module of `forms`.
 """

@@ -1,4 +1,4 @@
-"""Fit click models to sessions with `fit_clicks` or `fit_click_models`; simulations can use a fitted model."""
+"""Fit click models to the sessions of real users, so that simulations can use these models."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _UNDETERMINED = 12**-0.5  # error of a probability that the sessions do not dete
 
 
 class Estimates(NamedTuple):
-    """Some parameters with their standard errors; an error is nan if the sessions do not determine it."""
+    """Some parameters with their standard errors. An error is nan if the sessions do not determine it."""
 
     values: FloatVector
     errors: FloatVector
@@ -43,14 +43,14 @@ class FittedClicks:
 
     @property
     def blocks(self) -> dict[str, Estimates]:
-        """The parameters in groups, by the name of the group, such as "attraction" or "attention"."""
+        """The groups of parameters, by their names, for example "attraction" or "attention"."""
         theta, items, ranks = self.fit.model
         slices = self.form.slices(items, ranks)
         return {name: Estimates(theta[block], self.errors.values[block]) for name, block in slices}
 
     @property
     def has_table(self) -> bool:
-        """Whether simulations can use the model: clicks depend only on the grade, attention only on the position."""
+        """Whether simulations can use the model. Its clicks must depend on grades, and its attention on positions."""
         return self.graded and self.form.name in TABLES
 
     def lines(self) -> Iterator[str]:
@@ -68,9 +68,9 @@ class FittedClicks:
     def table(self, name: str = "fitted") -> tuple[ClickModel, dict[str, list[float]]]:
         """Return the model as a `ClickModel` for simulations, and the standard errors of its probabilities.
 
-        If the sessions do not determine a probability, its error is that of a uniform distribution on 0..1. The error
-        of p_stop = 1 - (going on) (1 - satisfaction) is computed as if its two factors were independent. Raises
-        `InputError` if simulations cannot use the model (see `has_table`).
+        If the sessions do not determine a probability, its error is the standard deviation of a uniform distribution.
+        Errors of ``p_stop`` are computed as if "going on" and "satisfaction" were independent. Raises `InputError` if
+        simulations cannot use the model (see `has_table`).
         """
         if not self.has_table:
             raise InputError(
@@ -108,23 +108,23 @@ def fit_clicks(
 ) -> FittedClicks:
     """Fit one click model to sessions, by expectation maximisation.
 
-    The standard error of a grade's parameter says how much it would change with other queries. The standard error of a
-    document's parameter says how much it would change with other users.
+    The model has parameters for relevance grades or for documents. Standard errors for grades say how much the
+    estimates would change with other queries. For documents, they say how much estimates would change with other users.
 
     Parameters
     ----------
     sessions : Sessions
         The shown lists and the clicks.
     model : {"pbm", "cascade", "dbn", "sdbn", "ubm", "table"}
-        The kind of model. In this order: position-based model, cascade model, dynamic Bayesian network (DBN),
-        simplified DBN, user browsing model, and the model that simulations use, a simplified DBN with attention.
+        The kind of model: position-based model, cascade model, dynamic Bayesian network (DBN), simplified DBN, user
+        browsing model, or the model of the simulations. The last is a simplified DBN with attention by position.
     iterations : int
-        The largest number of steps. Before the first step, all probabilities are 0.5.
+        The largest number of steps.
     tolerance : float
         The fit ends when a step changes the log-likelihood per session by less than this value.
     smoothing : float
-        Before the fit, each parameter gets this many successes, and as many failures. This is a prior
-        Beta(1 + smoothing, 1 + smoothing), and the estimate is the mode of the posterior. 0 is maximum likelihood.
+        This many successes, and as many failures, are added to the observations of each parameter. With 0, the fit is
+        maximum likelihood.
 
     Returns
     -------
@@ -133,7 +133,7 @@ def fit_clicks(
     Raises
     ------
     InputError
-        If the model does not exist, a setting is out of range, or the sessions have no click or no list with two ranks.
+        If the model does not exist, a setting is out of range, or no model can be fitted to the sessions.
 
     Examples
     --------
@@ -156,10 +156,11 @@ def fit_clicks(
 def fit_click_models(
     sessions: Sessions, models: Sequence[str] = (), *, train: float = 0.75, **settings: Any
 ) -> list[FittedClicks]:
-    """Fit click models, by default all, to the first sessions (the share ``train``), and evaluate them on the others.
+    """Fit click models, by default all, and measure how well they predict other sessions.
 
-    The evaluation leaves out sessions whose query is not in the fitted sessions, or whose list is longer than theirs.
-    Raises `InputError` as `fit_clicks` does, or if no session is left for the evaluation.
+    The models are fitted to the first sessions, a share ``train`` of all sessions. They are evaluated on the later
+    sessions, except sessions with a new query or with a longer list than all lists of the fit. Raises `InputError` as
+    `fit_clicks` does, or if no session is left for the evaluation.
     """
     core_errors.require_between("the share to fit to", train, 0.001, 1)
     check_sessions(sessions)
@@ -175,9 +176,9 @@ def fit_click_models(
 
 
 def best_fit(fits: Sequence[FittedClicks], *, table: bool = False) -> FittedClicks:
-    """Return the model with the highest log-likelihood, on held-out sessions or, without them, on the fitted sessions.
+    """Return the model that predicts held-out sessions best, or the fitted sessions if there are no others.
 
-    With ``table``, the best of the models that simulations can use is returned, if there are any.
+    With ``table``, only models that simulations can use are compared, if there are any.
     """
     fitting = [fit for fit in fits if fit.has_table] if table else []
     return max(fitting or fits, key=lambda fit: (fit.test or fit.train).log_likelihood)

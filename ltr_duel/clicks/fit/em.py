@@ -1,4 +1,4 @@
-"""Fit click models by expectation maximisation (EM): a parameter becomes its expected successes / expected trials."""
+"""Fit click models by expectation maximisation (EM). A step sets parameters to expected successes / expected trials."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Fit(NamedTuple):
 
 
 def fit_by_em(form: Form, sessions: Sessions, iterations: int, tolerance: float, smoothing: float) -> Fit:
-    """Fit one model; see `fit_clicks` for the settings."""
+    """Fit one model to sessions."""
     items, ranks = sessions.items, sessions.longest
     blocks = dict(form.slices(items, ranks))
     size = max(block.stop for block in blocks.values())
@@ -58,7 +58,7 @@ def fit_by_em(form: Form, sessions: Sessions, iterations: int, tolerance: float,
 
 @kernel
 def add_entries(model: Any, lists: Lists, work: Work, successes: FloatVector, trials: FloatVector) -> float:
-    """Add the successes and trials of all sessions; return the log-likelihood."""
+    """Add the successes and trials of all sessions, and return the log-likelihood."""
     total = 0.0
     for s in range(lists.ptr.shape[0] - 1):
         count, likelihood = session_entries(model, lists, s, work)
@@ -72,7 +72,7 @@ def add_entries(model: Any, lists: Lists, work: Work, successes: FloatVector, tr
 
 @kernel
 def add_clicks(model: Any, lists: Lists, work: Work, clicks: FloatVector) -> None:
-    """Count the certain successes of each parameter; for an attention, these are its clicks."""
+    """Count the certain successes of each parameter. For the attention at a rank, these are the clicks at the rank."""
     for s in range(lists.ptr.shape[0] - 1):
         count, _ = session_entries(model, lists, s, work)
         for e in range(count):

@@ -1,11 +1,10 @@
 """Standard errors of fitted parameters. They are also valid if users return, or if the model is only approximate.
 
-Sessions of one user or one query resemble each other, so they form a cluster. For parameters of relevance grades, a
-cluster is a query, and the errors say how much estimates would change with other queries. For parameters of documents,
-a cluster is a user. The covariance matrix of the parameters is C^-1 S C^-1 (Liang and Zeger, Biometrika 1986), where
-
-- C is the curvature of the log-likelihood, that is minus its matrix of second derivatives,
-- S is the covariance matrix of the scores (first derivatives of the log-likelihood), which are summed by cluster.
+Sessions of one user or one query resemble each other, so they form a cluster. A cluster is a query if parameters belong
+to relevance grades, and a user if they belong to documents. Let C be the curvature of the log-likelihood, which is
+minus its matrix of second derivatives. The scores are the first derivatives of the log-likelihood. Let S be the
+covariance matrix of the scores, after they were added up for each cluster. Then the covariance matrix of the parameters
+is C^-1 S C^-1 (Liang and Zeger, Biometrika 1986).
 """
 
 from __future__ import annotations
@@ -37,8 +36,8 @@ class Errors(NamedTuple):
 def standard_errors(fit: Fit, sessions: Sessions) -> Errors:
     """Return the standard error of each parameter.
 
-    The error is nan if the sessions say nothing about a parameter, if its value is 0 or 1, or if it is the attention
-    that was set to 1. All errors are nan if there are more than `MOST_PARAMETERS` parameters, or only one cluster.
+    An error is nan if the sessions do not determine it. All errors are nan if there are more than `MOST_PARAMETERS`
+    parameters, or only one cluster.
     """
     user, cluster, keys = sessions.user, "session", np.arange(sessions.number)
     if sessions.graded and len(np.unique(sessions.query)) > 1:
@@ -70,9 +69,9 @@ def standard_errors(fit: Fit, sessions: Sessions) -> Errors:
 def own_errors(fit: Fit, sessions: Sessions) -> FloatVector:
     """Return the error that each parameter would have if all other parameters were known.
 
-    The likelihood of a session is linear in the attraction of a document. The curvature of its logarithm is therefore
-    the square of the score. The error is nan for parameters with the value 0 or 1.
+    The error is nan for parameters with the value 0 or 1.
     """
+    # A session's likelihood is linear in a document's attraction, so its log has the squared score as curvature.
     own, inside = _scores(fit.model, lists_of(*sessions.distinct()), work_for(fit.model.ranks))[1], _is_inside(fit)
     theta = np.where(inside, fit.model.theta, 0.5)
     own += fit.smoothing * (theta**-2 + (1 - theta) ** -2)
@@ -80,7 +79,7 @@ def own_errors(fit: Fit, sessions: Sessions) -> FloatVector:
 
 
 def _scores(model: Any, lists: Lists, work: Work) -> FloatMatrix:
-    """Return for each parameter the sum of the scores of all sessions, and the sum of the squared scores of entries."""
+    """Return the sum of the scores of each parameter, and the sum of its squared scores."""
     both = np.zeros((2, len(model.theta)))
     add_scores(model, lists, np.zeros(len(lists.weight), np.int64), work, both[:1], both[1])
     return both
@@ -92,7 +91,7 @@ def _is_inside(fit: Fit) -> Any:
 
 
 def _sandwich(curvature: FloatMatrix, spread: FloatMatrix) -> FloatVector:
-    """Return the diagonal of C^-1 S C^-1 for curvature C and spread S; nan where C is singular."""
+    """Return the diagonal of C^-1 S C^-1 for curvature C and spread S, with nan where C is singular."""
     scale = np.sqrt(curvature.diagonal())
     both = np.outer(scale, scale)
     values, vectors = np.linalg.eigh((curvature + curvature.T) / (2 * both))

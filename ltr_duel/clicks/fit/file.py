@@ -15,7 +15,7 @@ _TABLE = ("p_click", "p_stop", "p_leave", "p_notice")
 
 
 def save_clicks(fitted: FittedClicks, path: str | Path, *, source: str = "") -> None:
-    """Write a fitted click model to a ``.json`` file; ``source`` says where its sessions are from.
+    """Write a fitted click model to a ``.json`` file. The text ``source`` says where its sessions come from.
 
     Raises `InputError` if simulations cannot use the model, the path does not end with .json, or writing fails.
     """
@@ -38,7 +38,7 @@ def check_clicks_path(path: Path) -> None:
 def read_family(path: Path, name: str) -> ClickFamily:
     """Read the file of a fitted click model, and give the model a name.
 
-    Raises `InputError` if the path is not such a file, or its numbers are not probabilities.
+    Raises `InputError` if the file is not a click model, or if its numbers are not probabilities.
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))

@@ -1,7 +1,8 @@
 """What a module of `ltr_duel.clicks.fit.forms` must define, so that its form of click model can be fitted.
 
-The module defines ``Model``, ``step``, ``entries`` and ``FORM`` (see `register`). All parameters are probabilities.
-They are in one vector ``theta``, group by group; the first group is always the attraction of each item.
+The module defines ``Model``, ``step``, ``entries`` and ``FORM`` (see `register`). An item is a relevance grade or a
+document. All parameters are probabilities, and the vector ``theta`` has them group by group. The first group is always
+the attraction of each item.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class Parameters(NamedTuple):
 
 
 class Rank(NamedTuple):
-    """A rank of a session. Its probabilities are conditional on all clicks of the session."""
+    """A rank of a session. The probabilities are for users with the clicks of this session."""
 
     item: int
     k: int  # the rank, from 0
@@ -38,7 +39,7 @@ class Rank(NamedTuple):
 
 
 class Entries(NamedTuple):
-    """What a session says about its parameters. Each entry adds successes and trials to one parameter."""
+    """What a session says about the parameters. Each entry adds successes and trials to one parameter."""
 
     which: IntVector  # (PER_RANK * ranks,) index of the parameter in ``theta``
     successes: FloatVector  # expected number of successes
@@ -47,19 +48,19 @@ class Entries(NamedTuple):
 
 @dispatched
 def step(model: Any, item: int, k: int, last: int) -> tuple[float, float, float, float]:
-    """Return attract, notice, after_click and after_skip of an item at rank k; the last click was at ``last`` or -1."""
+    """Return attract, notice, after_click and after_skip of an item at rank k. The last click was at ``last`` or -1."""
     raise NotImplementedError
 
 
 @dispatched
 def entries(model: Any, rank: Rank, out: Entries, count: int) -> int:
-    """After ``count`` entries, write what a rank says about all parameters except attraction; return the new count."""
+    """Write what a rank says about all parameters except attraction, and return the new number of entries."""
     raise NotImplementedError
 
 
 @inlined
 def enter(out: Entries, count: int, which: int, successes: float, trials: float) -> int:
-    """Write one entry after ``count`` others; return the number of entries."""
+    """Write one entry after ``count`` others, and return the number of entries."""
     out.which[count], out.successes[count], out.trials[count] = which, successes, trials
     return count + 1
 
@@ -67,8 +68,8 @@ def enter(out: Entries, count: int, which: int, successes: float, trials: float)
 class Form(NamedTuple):
     """A form of click model: its name, its class, its groups of parameters in the order of ``theta``, and its source.
 
-    The groups "attraction" and "satisfaction" have one parameter for each item, "attention" for each rank, "attention,
-    last click" for each pair of a rank and the rank of the click above it, and "going on" has a single parameter.
+    The groups "attraction" and "satisfaction" have one parameter for each item. The group "attention" has one for each
+    rank. The group "attention, last click" has one for each pair of a rank and the rank of the click above it.
     """
 
     name: str

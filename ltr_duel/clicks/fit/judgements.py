@@ -25,7 +25,7 @@ class Judgements(NamedTuple):
     limits: FloatVector
 
     def save(self, path: str | Path) -> Path:
-        """Write a qrels file of the grades, and beside it the table as ``NAME.attractiveness.csv``; return its path."""
+        """Write the grades to a qrels file, and the table to ``NAME.attractiveness.csv``. Return the table's path."""
         path, judged = Path(path), self.table.dropna(subset="grade")
         table_path = path.with_suffix(".attractiveness.csv")
         qrels = judged.assign(iteration=0)[["query", "iteration", "document", "grade"]]
@@ -39,20 +39,20 @@ def judge_documents(
 ) -> Judgements:
     """Give each document a grade by its attractiveness in a fitted click model.
 
-    The documents of all queries together are divided by their attractiveness into ``grades`` parts of about equal size.
-    The documents of the lowest part have grade 0. Documents with the same attractiveness have the same grade.
+    The documents of all queries are sorted by their attractiveness, and divided into ``grades`` parts of about equal
+    size. The documents of the lowest part have grade 0. Documents with the same attractiveness have the same grade.
 
     Parameters
     ----------
     fitted : FittedClicks
         A click model that was fitted to sessions with documents, not with grades.
     sessions : Sessions
-        The sessions that the model was fitted to; sessions for its evaluation may follow.
+        The sessions that the model was fitted to. Sessions for its evaluation may follow.
     grades : int
-        Number of grades, from 2 to 1000; the lowest is 0.
+        Number of grades, from 2 to 1000.
     min_impressions : int
-        A document that was shown less often has no grade. The smoothing of the fit would pull its attractiveness
-        towards one half, which is a high grade wherever most documents are not clicked.
+        A document that was shown less often gets no grade. The smoothing of the fit would move its attractiveness
+        towards one half, which is usually a high grade.
 
     Returns
     -------
@@ -62,8 +62,7 @@ def judge_documents(
     Raises
     ------
     InputError
-        If the model was fitted by grade, the sessions do not name documents, a name contains white space, or no
-        document has enough impressions.
+        If the model was not fitted by document, a name contains white space, or no document has enough impressions.
 
     Examples
     --------

@@ -1,8 +1,10 @@
 """The likelihood of a session, what the session says about each parameter, and how well a model predicts sessions.
 
-A log shows the clicks of a user, but not which documents the user noticed. Given the clicks, this module computes how
-many trials and successes each parameter had, in expectation. EM needs these numbers, and so do standard errors: the
-score of a parameter t, the derivative of the log-likelihood, is the sum of (successes - t * trials) / (t * (1 - t)).
+A parameter is a probability, for example that a document attracts a user. Each user who reaches the document is a
+trial, and each user whom it attracts is a success. A log shows only the clicks, and not which documents were reached.
+This module therefore computes the expected numbers of trials and successes, given the clicks. The fit and the standard
+errors use these numbers. The score of a parameter t (the derivative of the log-likelihood) is the sum of
+(successes - t * trials) / (t * (1 - t)).
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ _SMALL = 1e-200  # the logarithm of a product of probabilities is taken before t
 
 
 class Lists(NamedTuple):
-    """Shown lists with their clicks, for compiled functions; session s has the ranks ``ptr[s]:ptr[s + 1]``."""
+    """Shown lists with their clicks, for compiled functions. Session s has the ranks ``ptr[s]:ptr[s + 1]``."""
 
     ptr: IntVector
     item: IntVector
@@ -37,7 +39,7 @@ class Work(NamedTuple):
 
 
 def lists_of(sessions: Sessions, weight: FloatVector | None = None) -> Lists:
-    """Return the arrays of sessions for compiled functions; by default each session has the weight 1."""
+    """Return the arrays of sessions for compiled functions."""
     return Lists(*sessions[:3], np.ones(sessions.number) if weight is None else weight)
 
 
@@ -49,7 +51,7 @@ def work_for(ranks: int) -> Work:
 
 @kernel
 def session_entries(model: Any, lists: Lists, s: int, work: Work) -> tuple[int, float]:
-    """Write what session s says about the parameters; return the number of entries and the log-likelihood."""
+    """Write the entries of session s, and return their number and the log-likelihood."""
     start, n = lists.ptr[s], lists.ptr[s + 1] - lists.ptr[s]
     reached, rest = work.reached, work.rest
     likelihood, final = walk_down(model, lists, s, work)
@@ -82,7 +84,7 @@ def session_entries(model: Any, lists: Lists, s: int, work: Work) -> tuple[int, 
 
 @kernel
 def walk_down(model: Any, lists: Lists, s: int, work: Work) -> tuple[float, int]:
-    """Fill ``reached`` from the top; return the log-likelihood of session s and the rank of its last click, or -1."""
+    """Fill ``reached``, and return the log-likelihood of session s and the rank of its last click, or -1."""
     start, reached = lists.ptr[s], work.reached
     likelihood, product, last = 0.0, 1.0, -1
     reached[0] = 1.0

@@ -1,4 +1,4 @@
-"""`Sessions`: the lists that users saw, and their clicks, as arrays."""
+"""The lists that users saw, and their clicks, as arrays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LONGEST = 1000
 
 
 class Sessions(NamedTuple):
-    """Lists that users saw, and their clicks; the list of session s has the entries ``ptr[s]`` to ``ptr[s + 1] - 1``.
+    """Lists that users saw, and their clicks. The list of session s has the entries ``ptr[s]`` to ``ptr[s + 1] - 1``.
 
     Examples
     --------
@@ -38,10 +38,7 @@ class Sessions(NamedTuple):
         cls, lengths: IntVector, query: IntVector, document: IntVector, click: NDArray[np.bool_],
         user: IntVector | None, queries: Sequence[str], documents: Sequence[str],
     ) -> Sessions:  # fmt: skip
-        """Return sessions whose items are documents; the same document in another query is another item.
-
-        ``document`` has the number of the document at each rank; ``queries`` and ``documents`` have the names.
-        """
+        """Return sessions whose items are documents. The same document in another query is another item."""
         pairs, item = np.unique(np.repeat(query, lengths) << 32 | document, return_inverse=True)
         names = np.array(queries, object)[pairs >> 32], np.array(documents, object)[pairs & 0xFFFFFFFF]
         return cls(_pointers(lengths), item.astype(np.int64), click, query, len(pairs), False, user, names)
@@ -65,7 +62,7 @@ class Sessions(NamedTuple):
         return self._replace(ptr=_pointers(sizes[mask]), item=item, click=click, query=query, user=user)
 
     def distinct(self) -> tuple[Sessions, FloatVector]:
-        """Return the sessions without repetition, and how often each occurs; users and queries are ignored."""
+        """Return the different sessions, and how often each of them occurs. Users and queries are ignored."""
         sizes, code = np.diff(self.ptr), 2 * self.item + self.click
         keys = np.zeros(self.number, np.int64)
         for k in range(self.longest):  # sessions have equal keys if their first k + 1 ranks are equal
@@ -76,7 +73,7 @@ class Sessions(NamedTuple):
         return self._replace(user=None).select(first), np.bincount(keys).astype(np.float64)
 
     def split(self, share: float) -> tuple[Sessions, Sessions]:
-        """Return the first sessions (a share of all), and the later sessions with a query of the first ones."""
+        """Return the first sessions, a share of all, and the later sessions whose query is not new."""
         first = np.arange(self.number) < int(self.number * share)
         return self.select(first), self.select(~first & np.isin(self.query, self.query[first]))
 
@@ -86,7 +83,7 @@ def _pointers(lengths: IntVector) -> IntVector:
 
 
 def check_sessions(sessions: Sessions) -> None:
-    """Raise `InputError` if sessions cannot be fitted: they have no click, or their arrays do not fit together."""
+    """Raise `InputError` if no click model can be fitted to the sessions."""
     ptr, item, click, query, items, _, user, _ = sessions
     agree = ptr[0] == 0 and ptr[-1] == len(item) == len(click) and len(query) == len(ptr) - 1
     if not agree or (user is not None and len(user) != len(query)) or (np.diff(ptr) < 1).any():

@@ -5,7 +5,7 @@ Fields are separated by tabs, and the lines of a session are adjacent. The files
     SessionID  TimePassed  Q  QueryID  RegionID  URLID ...
     SessionID  TimePassed  C  URLID
 
-and those of the second have the lines below (test queries have T instead of Q):
+and the files of the second challenge have the lines below, with T instead of Q for test queries:
 
     SessionID  M  Day  UserID
     SessionID  TimePassed  Q  SERPID  QueryID  TermID,TermID...  URLID,DomainID ...
@@ -28,10 +28,10 @@ from ltr_duel.core import InputError
 def read_yandex(path: str | Path) -> Sessions:
     """Read the lists and clicks of a session log of a Yandex challenge into memory.
 
-    Each query of the log becomes a session of `Sessions`, and its documents become the items. In the first challenge, a
-    click belongs to the last impression of the session that shows the document. In the second challenge, the SERPID of
-    a click names the impression. Clicks on other documents, such as advertisements, are left out. A file whose name
-    ends with ``.gz`` is decompressed. Raises `InputError` if the file cannot be read, or a line has another form.
+    Each query of the log becomes a session of `Sessions`. In the first challenge, a click belongs to the last list of
+    the session that shows the document. In the second challenge, the SERPID of a click names the list. Clicks on other
+    documents, for example advertisements, are left out. A file whose name ends with ``.gz`` is decompressed. Raises
+    `InputError` if the file cannot be read, or a line has another form.
     """
     queries, documents, users = dict[str, int](), dict[str, int](), dict[str, int]()
     lengths, query, user, document, click = (array("q") for _ in range(5))

@@ -1,1 +1,1 @@
-"""The click models of the literature; each module registers its models."""
+"""The click models of the literature. Each module registers its models."""

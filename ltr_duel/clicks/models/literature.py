@@ -2,8 +2,8 @@
 
 Users of ``cascade`` (Craswell, Zoeter, Taylor, Ramsey, WSDM 2008) and ``first_click`` stop after their first click.
 The probabilities for two and three grades are from Hofmann, Whiteson and de Rijke (CIKM 2011, Table 2), and from the
-configurations of Lerot. Those for five grades are from Hofmann, Whiteson and de Rijke (TOIS 2013), and from the public
-multileaving code for MSLR and Yahoo.
+configurations of Lerot. The probabilities for five grades are from Hofmann, Whiteson and de Rijke (TOIS 2013), and from
+the public multileaving code for MSLR and Yahoo.
 """
 
 from __future__ import annotations

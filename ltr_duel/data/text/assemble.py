@@ -1,4 +1,4 @@
-"""Read feature files as one corpus: join the parsed chunks of text, and check what needs the whole file."""
+"""Read feature files as one corpus: join the parsed chunks of text, and check the rules that concern whole files."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class _Corpus:
         self._first_row = self._rows
 
     def add(self, parsed: Parsed) -> Copy:
-        """Add the next chunk; return a function that copies its features, which any thread may call."""
+        """Add the next chunk. Return a function that copies its features, which any thread may call."""
         require_labels(parsed.labels, self._options, lambda row: f"{self._line(parsed.lines[row].number)}:1")
         if self._sizes is None:
             self._add_queries(parsed)
@@ -100,7 +100,7 @@ class _Corpus:
             self._last_query = query
 
     def end_file(self) -> None:
-        """Check that the file contained documents; add its queries if its lines do not name them."""
+        """Check that the file contained documents, and add its queries if its lines do not name them."""
         rows = self._rows - self._first_row
         if rows == 0:
             raise InputError(f"{self._file}: the file has no document, only empty lines or comments")
@@ -114,7 +114,7 @@ class _Corpus:
             self._query_starts.append(start)
 
     def dataset(self, columns: int, dialect: Dialect, name: str) -> Dataset:
-        """Return the corpus; called after the last file."""
+        """Return the corpus, after the last file."""
         matrix, options = self._matrix.features(columns), self._options
         query_ptr = np.array([*self._query_starts, self._rows], dtype=np.int64)
         words = np.concatenate(self._documents)

@@ -1,4 +1,4 @@
-"""Read a feature file, plain or compressed, in chunks of whole lines, so that it need not fit into memory."""
+"""Read a feature file in chunks of whole lines, so that the file need not fit into memory."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def read_chunks(path: Path, size: Callable[[], int] = lambda: CHUNK_BYTES) -> It
 
 
 def estimate_lines(paths: Sequence[Path]) -> int:
-    """Estimate the number of lines of files from samples of a plain text, or from the beginning of a compressed one."""
+    """Estimate the number of lines of files from samples."""
     lines = 0.0
     for path in paths:
         size = path.stat().st_size
@@ -70,6 +70,6 @@ def _last_line_end(text: NDArray[np.uint8], end: int) -> int:
 
 
 def refuse_web_page(path: Path, head: bytes) -> None:
-    """Raise `InputError` for an HTML page: a failed download often stores one under the name of the file."""
+    """Raise `InputError` for an HTML page, which a failed download often leaves behind."""
     if head.removeprefix(texts.BYTE_ORDER_MARK).lstrip().lower().startswith((b"<!doctype", b"<html", b"<?xml")):
         raise InputError(f"{path}: this is a web page, not data; the download failed, repeat it")

@@ -1,4 +1,4 @@
-"""The dialects of feature files, which differ between corpora, and how the dialect of a file is recognised."""
+"""The dialects (formats) of feature files, and how the dialect of a file is recognised."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _RANK = re.compile(rb"\d+:(NULL|\d+(\.0*)?)")
 
 
 def dialect_named(name: str) -> Dialect:
-    """Return the dialect with a name; raise `InputError` if there is none."""
+    """Return the dialect with a name."""
     errors.require_one_of("dialect", name, DIALECTS)
     return DIALECTS[name]
 
@@ -76,7 +76,7 @@ def sidecar_of(file: Path) -> Path | None:
 
 
 def read_sidecar(file: Path) -> list[int]:
-    """Return the number of documents of each query of a feature file whose lines do not name their query."""
+    """Return the number of documents of each query from the file beside a feature file."""
     sidecar = sidecar_of(file)
     if sidecar is None:
         raise InputError(f"{file}: lines have no query, and there is no {file.name}.query or .group with their sizes")

@@ -1,13 +1,13 @@
-"""The feature matrix of a corpus that is being read. It grows by blocks of rows, and may be larger than memory.
+"""The feature matrix of a corpus while it is being read. It grows by blocks of rows, and may be larger than memory.
 
-The numbers of rows and columns are not known before the end. The rows are therefore stored in several segments:
+The final numbers of rows and columns are not known. The rows are therefore stored in several segments:
 
     segment 0   rows 0..k    the first block, which shows how many columns there are
     segment 1   rows k..l    has room for the estimated number of rows
     segment 2   rows l..     begun when a row or column did not fit into segment 1
 
-Each segment has room for the rows before its own, too. At the end, the rows of earlier segments are copied to the last
-segment, which is then the whole matrix. Usually these are only the rows of the first block.
+Each segment also has room for all earlier rows. At the end, the earlier rows are copied to the last segment, which is
+then the whole matrix. Usually, only the first block must be copied.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Segment(NamedTuple):
 
 
 class Matrix:
-    """Collects blocks of rows, in order. ``lines`` estimates the number of rows; ``omitted`` fills absent values."""
+    """Collects blocks of rows, in order, for an estimated number of rows."""
 
     def __init__(self, lines: int, omitted: float = 0.0) -> None:
         self._lines = lines
@@ -44,7 +44,7 @@ class Matrix:
         transpose(self._segments[0].columns, self._segments[0].columns, 0)  # numba must not compile in two threads
 
     def put(self, block: NDArray[np.float32]) -> Copy:
-        """Reserve room for the next block, shape (rows, columns); return a function that copies it.
+        """Reserve room for the next block, and return a function that copies it.
 
         Any thread may call this function. It must be called before `features`.
         """
@@ -93,9 +93,9 @@ class Matrix:
 
 @kernel
 def transpose(block, columns, first):
-    """Copy ``block[row, column]`` to ``columns[column, first + row]``; surplus columns of the block are ignored.
+    """Copy ``block[row, column]`` to ``columns[column, first + row]``, without surplus columns of the block.
 
-    Four columns are written at a time, so that the parts of the matrix that they need fit into the processor's cache.
+    Four columns are written at a time, because they fit into the processor's cache.
     """
     rows = block.shape[0]
     width = min(block.shape[1], columns.shape[0])

@@ -1,4 +1,4 @@
-"""`ReadOptions`: the user's options for reading. The catalogue imports this module, so it imports few others."""
+"""The user's options for reading feature files and tables."""
 
 from __future__ import annotations
 
@@ -19,26 +19,27 @@ class ReadOptions:
     Parameters
     ----------
     dialect : str, optional
-        The format of the files: svmlight, letor, letor-agg, mslr, yahoo, imat2009, istella or lightgbm. By default it
-        is recognised from the first lines, except yahoo, imat2009 and istella, which you must name.
+        The format of the files: svmlight, letor, letor-agg, mslr, yahoo, imat2009, istella or lightgbm. The formats
+        yahoo, imat2009 and istella must be named. By default, the other formats are recognised from the first lines.
     features : int, optional
-        The number of features, from 1 to 1,000,000. A line with a higher id is an error. Some dialects set the number.
-        For others, the default is the highest id in the files, which may be up to 10,000.
+        The number of features, from 1 to 1,000,000. A line with a higher id is an error. The default is the number of
+        the dialect, or the highest id in the files, which may be up to 10,000.
     fill : float or {"min", "last", "nan"}, optional
-        The value that replaces ``NULL`` and ``nan``. ``"min"`` is the smallest value of the feature in the same query,
-        as in LETOR's "min" files. ``"last"``, for rank lists, is the largest rank in the same query plus 1. ``"nan"``
-        keeps them as NaN. By default they are errors.
+        The value that replaces ``NULL`` and ``nan``. ``"min"`` is the smallest value of the feature in the query, as in
+        LETOR's "min" files. ``"last"`` is for rank lists: the largest rank in the query plus 1. ``"nan"`` keeps missing
+        values as NaN. By default, missing values are errors.
     labels : {"grades", "round", "distinct"}
-        How labels become grades. With ``"grades"``, labels must be whole numbers. With ``"round"``, they are rounded to
-        whole numbers, and halves are rounded up. With ``"distinct"``, all different labels are sorted, and the grade is
-        the position of the label, from 0. Labels are read as float32, so only about seven digits count.
+        How labels become grades. With ``"grades"``, labels must be whole numbers. With ``"round"``, labels are rounded,
+        and halves are rounded up. With ``"distinct"``, all different labels are sorted, and the grade of a document is
+        the position of its label, from 0. Only about seven digits of a label count.
     unlabelled : {"refuse", "zero"}
         Whether the label -1, which marks unlabelled documents, is an error or becomes grade 0.
     first_id : {1, 0}
         The id of the first feature. With 0, the features are called ``"0"``, ``"1"``, ... as in the file.
     omitted : {"zero", "missing"}, optional
-        The value of a feature that a line leaves out: 0, the default, or NaN, which ``fill`` replaces. XGBoost models
-        treat such features as missing, and are refused until you set this option.
+        The value of a feature that a line leaves out. By default, it is 0. With ``"missing"``, it is NaN, which
+        ``fill`` replaces. For XGBoost models, you must set this option, because XGBoost reads omitted features as
+        missing.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Messages for errors in feature text. A sentence names the file, line and column, the text there, and the rule."""
+"""Messages for errors in feature text. A message names the file, the line, the column, the text and the broken rule."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _SENTENCES = {
 
 
 def parse_error(path: Path, text: NDArray[np.uint8], lines_before: int, state: np.record, first_id: int) -> InputError:
-    """Return the error at which the scanner stopped; the file has ``lines_before`` lines before the chunk ``text``."""
+    """Return the error at which the scanner stopped. The chunk ``text`` begins after ``lines_before`` lines."""
     at = int(state.at)
     before, rest = text[:at].tobytes(), text[at:].tobytes()
     line, column = lines_before + before.count(b"\n") + 1, at - before.rfind(b"\n")
@@ -47,6 +47,6 @@ def parse_error(path: Path, text: NDArray[np.uint8], lines_before: int, state: n
 
 
 def printable(word: bytes) -> str:
-    """Return a word of a file for a message: shortened, and with escapes for characters that cannot be seen."""
+    """Return a word of a file for a message, shortened, and with escapes for invisible characters."""
     text = repr(word[:80].decode("utf-8", "replace"))[1:-1]
     return text if len(text) <= 40 else text[:37] + "..."

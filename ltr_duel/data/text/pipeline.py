@@ -20,10 +20,10 @@ FIRST_BYTES = 2**16  # largest size of the first chunk, from which the length of
 
 
 def parse_file(file: Path, rules: Rules, add: Callable[[Parsed], Copy], *, jobs: int = 1, columns: int = 1) -> None:
-    """Parse a file, and pass its chunks to ``add``, in order; the result does not depend on the number of jobs.
+    """Parse a file, and pass its chunks to ``add``, in order.
 
-    add: a function that receives a chunk, and returns a second function. The second function is called afterwards,
-        possibly in another thread. An exception in one of them ends the reading.
+    add: a function that receives a chunk and returns a second function, which is called later, perhaps in another
+        thread.
     columns: an estimate of the number of columns.
     """
     room = Room(rules.features or columns)
@@ -60,7 +60,7 @@ def parse_file(file: Path, rules: Rules, add: Callable[[Parsed], Copy], *, jobs:
 
 
 def _better(room: Room, parsed: Parsed) -> Room:
-    """Return better estimates for the next chunk. If the number of columns varies, some columns are added."""
+    """Return better estimates for the next chunk."""
     rows = len(parsed.labels)
     if not rows:
         return room
@@ -71,5 +71,5 @@ def _better(room: Room, parsed: Parsed) -> Room:
 
 
 def _fitting(room: Room) -> int:
-    """Return how many bytes to read, so that neither the text nor its numbers are much larger than CHUNK_BYTES."""
+    """Return how many bytes to read, so that the text and its numbers are not much larger than CHUNK_BYTES."""
     return max(256, min(CHUNK_BYTES, int(CHUNK_BYTES * room.bytes_per_row / (4 * max(room.columns, 1)))))

@@ -3,8 +3,8 @@
     <label> [qid:<query>] <id>:<value> <id>:<value> ... [# comment]
 
 There is one function for each part of a line. It receives the position where the part begins, and returns the position
-where the next part begins. If it finds an error, it records the position and a code, and returns STOPPED; the message
-is made in `parse_errors`. The text always ends with a line feed, so loops need not check for the end of the text.
+where the next part begins. If there is an error, the function records its position and a code, and returns STOPPED.
+The text always ends with a line feed, so loops need not check for the end of the text.
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ class Block(NamedTuple):
 
 @kernel
 def scan_lines(text, grammar, block):
-    """Parse ``text`` into ``block``; return the number of rows. ``block.state`` says why the scanner stopped.
+    """Parse ``text`` into ``block``, and return the number of rows. ``block.state`` says why the scanner stopped.
 
-    text: whole lines; the last byte must be a line feed.
+    text: whole lines. The last byte must be a line feed.
     block: ``last_row`` and ``state`` must be zero. If an array is too small, the scanner stops with NEED_ROOM.
     """
     at = 0
@@ -178,7 +178,7 @@ def scan_features(text, at, row, grammar, line, block):
 
 @kernel
 def any_token(text, at, row, grammar, block):
-    """Parse one pair ``<id>:<value>`` of any form; return column, value, and the position after it (or STOPPED)."""
+    """Parse one pair ``<id>:<value>`` of any form. Return its column, its value, and the next position or STOPPED."""
     start = at
     feature = 0
     while _ZERO <= text[at] <= _NINE:
@@ -251,7 +251,7 @@ def skip_blanks(text, at):
 
 @inlined
 def leave_to_python(block, row, column, at):
-    """Record a number that Python must parse; return False if there is no room to record it."""
+    """Record a number that Python must parse. Return False if there is no room for it."""
     state = block.state[0]
     if state.doubts == len(block.doubts):
         return False
@@ -281,7 +281,7 @@ def ends_token(byte):
 
 @kernel
 def end_of_missing(text, at):
-    """Return the end of the word ``NULL`` or ``nan`` at a position; return the position itself if there is neither.
+    """Return the end of the word ``NULL`` or ``nan`` at a position, or the position if there is no such word.
 
     The word ``nan`` may be in upper or lower case, and may have a sign.
     """

@@ -1,11 +1,11 @@
-"""Parse decimal numbers, and pairs ``<id>:<value>``; a number becomes exactly ``float32(float(text))``.
+"""Parse decimal numbers and pairs ``<id>:<value>``. A number becomes exactly ``float32(float(text))``.
 
-Most numbers in feature files have few digits. They equal an integer below 2**53 divided by a power of ten up to 10**22.
-Both are exact as doubles, so one division rounds correctly.
+Most numbers in feature files have few digits. Such a number is a whole number below 2**53, divided by a power of ten up
+to 10**22. Both of these are exact as doubles, so that the result of the division is rounded correctly.
 
-Any other number is first computed as a double with a relative error below 2**-49. This gives an interval that contains
-the number. If both ends of the interval round to the same float32, this float32 is the result. Otherwise, for about one
-number in 2**24, the caller parses the number with Python.
+Any other number is first computed as a double with a relative error below 2**-49. The true number lies in an interval
+around this double. If both ends of the interval round to the same float32, this float32 is the result. Otherwise, the
+caller parses the number with Python. This happens for about one of these numbers in 2**24.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ _TEN, _EIGHT, _SIXTEEN, _HALF = np.uint64(10), np.uint64(8), np.uint64(16), np.u
 
 @inlined
 def usual_token(text, at):
-    """Parse a pair ``<id>:<value>`` of the usual form; return its id, its value, and the position after the space.
+    """Parse a pair ``<id>:<value>`` of the usual form. Return its id, its value, and the position after the space.
 
-    The usual form is: up to seven digits, a colon, perhaps a sign, up to seven digits, perhaps a point and up to seven
-    more digits, and a space. If the pair has another form, the returned id is -1. ``text[at]`` must be a digit.
+    In the usual form, the id, the whole part and the decimals have at most seven digits each, and a space follows the
+    pair. For any other form, the returned id is -1. ``text[at]`` must be a digit.
 
-    This function is fast because it has no branch that depends on the number of digits. The end of the pair is found by
-    one comparison of 32 bytes, so the processor can begin with the next pair before this one is finished.
+    This function is fast because it has no branch that depends on the number of digits. One comparison of 32 bytes
+    finds the end of the pair, so that the processor can begin with the next pair at once.
     """
     if at + _REACH > len(text):
         return -1, 0.0, at
@@ -76,10 +76,10 @@ def usual_token(text, at):
 
 @kernel
 def parse_number(text, at):
-    """Parse the number that starts at ``text[at]``; ``text`` must contain a byte that ends the number.
+    """Parse the number that starts at ``text[at]``. A byte that ends the number must follow.
 
-    Return the value, the position after the number, and a code: EXACT, UNSURE, NOT_A_NUMBER or TOO_LARGE. If the code
-    is EXACT, the value rounds to the correct float32.
+    Return the value, the position after the number, and a code, which is EXACT, UNSURE, NOT_A_NUMBER or TOO_LARGE. If
+    the code is EXACT, the value rounds to the correct float32.
     """
     negative = text[at] == _MINUS
     if negative or text[at] == _PLUS:
@@ -132,7 +132,7 @@ def parse_number(text, at):
 
 @kernel
 def scaled(integer, significant, power):
-    """Return ``integer * 10**power``, and a code as `parse_number` does; ``integer`` has ``significant`` digits."""
+    """Return ``integer * 10**power``, and a code as `parse_number` does. ``integer`` has ``significant`` digits."""
     if integer == 0 or power + significant < -50:
         return 0.0, EXACT
     if power + significant > 40:
@@ -155,7 +155,7 @@ def scaled(integer, significant, power):
 
 
 def digits_of(word: int) -> tuple[int, int]:
-    """Return the number that the digits at the beginning of eight bytes form, and how many digits there are."""
+    """Return the number that is written at the beginning of eight bytes, and how many digits it has."""
     number = count = 0
     while count < 8 and _ZERO <= (word >> 8 * count) & 255 <= _NINE:
         number = 10 * number + ((word >> 8 * count) & 255) - _ZERO
@@ -165,7 +165,7 @@ def digits_of(word: int) -> tuple[int, int]:
 
 @compiled_as(digits_of)
 def _digits_of(word: Any) -> Any:
-    """Compute `digits_of` without branches: find the first other byte, and combine digits two by two."""
+    """Compute `digits_of` without branches: find the first byte that is no digit, and combine digits two by two."""
     word = word ^ _ZEROS
     others = ((word + _TEN_OR_MORE) | word) & _HIGH_BITS
     bits = trailing_zeros(others) & ~np.uint64(7)  # eight bits for each digit; 64 if all bytes are digits

@@ -1,4 +1,4 @@
-"""Convert labels to relevance grades, and replace missing values, as the user's options specify."""
+"""Convert labels to relevance grades, and replace missing values, according to the user's options."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ReadWarning(UserWarning):
 
 
 def require_labels(labels: NDArray[np.floating[Any]], options: ReadOptions, position: Callable[[int], str]) -> None:
-    """Raise `InputError` for the first label that the options do not allow; ``position`` returns where a row is."""
+    """Raise `InputError` for the first label that the options do not allow."""
     highest = HIGHEST_LABEL if options.labels == "distinct" else HIGHEST_GRADE
     allowed = (labels >= 0) & (labels <= highest)
     if options.labels == "grades":
@@ -38,7 +38,7 @@ def require_labels(labels: NDArray[np.floating[Any]], options: ReadOptions, posi
 
 
 def as_grades(labels: NDArray[np.float32], options: ReadOptions) -> NDArray[np.int16]:
-    """Return the grade for each label of a corpus, shape (n_docs,), after `require_labels` has checked the labels."""
+    """Return the grade for each label of a corpus, shape (n_docs,). `require_labels` must have checked the labels."""
     labels = np.maximum(labels, 0)  # -1 marks unlabelled documents
     if options.labels != "distinct":
         return np.floor(labels + np.float32(0.5)).astype(np.int16)
@@ -49,12 +49,12 @@ def as_grades(labels: NDArray[np.float32], options: ReadOptions) -> NDArray[np.i
 
 
 def usual_grades(highest: int) -> int:
-    """Return a usual number of grades: 2, 3 or 5 if that is enough for the highest grade, otherwise ``highest + 1``."""
+    """Return the number of grades: 2, 3 or 5 if it is enough for the highest grade, otherwise ``highest + 1``."""
     return next((grades for grades in (2, 3, 5) if highest < grades), highest + 1)
 
 
 def warn_of_clipped(name: str, values: int) -> None:
-    """Warn if values were too large for float32, so that they were replaced by the largest float32."""
+    """Warn if values were too large for float32 and were replaced by the largest float32."""
     if values:
         note = f"{name}: {several(values, 'value')} beyond the range of float32, clipped to 3.4028235e38"
         warnings.warn(note, ReadWarning, stacklevel=4)
@@ -68,7 +68,8 @@ def fill_missing(
 ) -> None:
     """Replace missing values (NaN) in place by the option ``fill`` of `ReadOptions`.
 
-    With ``"min"``, they become 0 in ``zero_columns``. If a query has no value in a column, its extreme counts as 0.
+    With ``"min"``, missing values in ``zero_columns`` become 0. If all values of a query are missing in a column, their
+    minimum or maximum counts as 0.
     """
     if fill is None or fill == "nan":
         return

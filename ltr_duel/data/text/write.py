@@ -1,4 +1,4 @@
-"""Write a corpus as feature text. Each number has as few digits as possible, but no precision is lost."""
+"""Write a corpus as feature text. Each number has as few digits as possible without a loss of precision."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CHUNK = 2**17  # values per block of rows
 
 
 def write_svmlight(dataset: Dataset, path: str | Path, *, sparse: bool = False) -> Path:
-    """Write a corpus as a text file, with a line ``<grade> qid:<query> <id>:<value> ... # comment`` for each document.
+    """Write a corpus as a text file with a line ``<grade> qid:<query> <id>:<value> ... # comment`` for each document.
 
     If documents have ids, the comment is ``docid = <id>``. The names of features are not written.
 
@@ -28,8 +28,8 @@ def write_svmlight(dataset: Dataset, path: str | Path, *, sparse: bool = False) 
     path : str or Path
         The file to write. It appears only when it is complete. It is gzipped if its name ends with ``.gz``.
     sparse : bool
-        Whether to leave out values that are 0. By default they are written. A feature that the original text left out
-        is then a 0 in the new file, which XGBoost no longer reads as missing.
+        Whether to leave out values that are 0. By default, they are written. XGBoost reads a written 0 as 0, but an
+        omitted feature as missing.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def write_svmlight(dataset: Dataset, path: str | Path, *, sparse: bool = False) 
 
 
 def _lines(dataset: Dataset, rows: slice, sparse: bool) -> memoryview:
-    """Return the text of the rows; Arrow prints numbers with as few digits as possible."""
+    """Return the text of the rows."""
     values = np.ascontiguousarray(dataset.features[rows])
     written = values != 0 if sparse else np.ones_like(values, np.bool_)
     column = np.nonzero(written)[1]

@@ -1,8 +1,8 @@
-"""Balanced interleave: merge the lists of two rankers in turn; a coin decides which ranker begins.
+"""Balanced interleave: merge the lists of two rankers in turn. A coin decides which ranker begins.
 
-To decide who won, take the lowest clicked document, and let k be the better of its ranks in the two lists. The ranker
-with more clicked documents among its first k wins. If two rankers differ by a single moved document, random clicks
-favour one of them (see docs/methods.md).
+The credit looks at the lowest clicked document. Let k be the better of the two ranks that the rankers give to this
+document. The ranker with more clicked documents among its first k documents wins. If the lists differ only in the place
+of one document, random clicks favour one ranker (see docs/methods.md).
 
 Joachims. Evaluating Retrieval Performance Using Clickthrough Data. 2003. Chapelle, Joachims, Radlinski, Yue.
 Large-Scale Validation and Analysis of Interleaved Search Evaluation. TOIS 2012.

@@ -1,8 +1,9 @@
 """Document constraints: the ranker whose order contradicts the clicks less often wins.
 
-The list is built as in balanced interleave. A clicked document should rank above every unclicked document that was
-shown above it (constraint 1), and above the next document if that is unclicked (constraint 2). A ranker violates a
-constraint if it ranks the two documents the other way round. Random clicks favour some rankers: see docs/methods.md.
+The list is built as in balanced interleave. Each click gives two kinds of constraints. Constraint 1: the clicked
+document should rank above the unclicked documents that were shown above it. Constraint 2: the clicked document should
+rank above the next document, if the next document is unclicked. The ranker that violates fewer constraints wins. Random
+clicks favour some rankers (see docs/methods.md).
 
 He, Zhai, Li. Evaluation of Methods for Relative Comparison of Retrieval Systems Based on Clickthroughs. CIKM 2009.
 Hofmann, Whiteson, de Rijke. Fidelity, Soundness, and Efficiency of Interleaved Comparison Methods. TOIS 2013.

@@ -1,12 +1,9 @@
 """Optimized interleave: choose how often each possible list is shown, so that the comparison is fair and sensitive.
 
-At each position, a possible list shows the best remaining document of one of the two rankers. A document that the first
-ranker ranks higher has a positive credit, and one that the second ranker ranks higher has a negative credit. A linear
-program finds probabilities of the lists for which the expected credit is 0 at every position. Random clicks then favour
-neither ranker. Among these probabilities, it finds those with the highest expected sensitivity. If the expected credits
-cannot all be 0, the sum of their absolute values is made as small as possible.
-
-Recent solutions are stored, because many comparisons need the same program.
+At each position, a possible list shows the best remaining document of one of the two rankers. A document has a positive
+credit if the first ranker ranks it higher, and a negative credit if the second ranker does. A linear program finds a
+probability for each list such that the mean credit is 0 at every position, or as close to 0 as possible. Random clicks
+then favour neither ranker. Of several fair solutions, the program takes the one with the highest mean `sensitivity`.
 
 Radlinski, Craswell. Optimized Interleaving for Online Retrieval Evaluation. WSDM 2013.
 """
@@ -37,9 +34,9 @@ class Params(NamedTuple):
 
 
 class Solutions(NamedTuple):
-    """Recent solutions. The hash of a program's key selects the row (slot) that holds its solution."""
+    """Recent solutions, because many comparisons need the same program. The hash of its key selects a row (slot)."""
 
-    key: IntMatrix  # (slots, 4 * length) the top documents of each ranker, and the ranks that the other gives them
+    key: IntMatrix  # (slots, 4 * length) the top documents of each ranker, and the ranks that the other ranker gives
     length: IntVector  # (slots,) length of the lists; 0 for an empty slot
     size: IntVector  # (slots,) number of lists
     lists: IntMatrix  # (slots, (length + 1) * length) the lists, one after the other
@@ -47,7 +44,7 @@ class Solutions(NamedTuple):
 
 
 class State(NamedTuple):
-    """Constants, scratch and solutions; ``length`` is the length of the longest list."""
+    """Constants, scratch and solutions. The longest list has ``length`` documents."""
 
     top: int
     credit: int  # position in CREDITS
@@ -89,7 +86,7 @@ def init(size: Size, params: Params, outcome: str) -> State:
 
 @kernel
 def credit_of(kind: int, rank_of_first: int, rank_of_second: int) -> float:
-    """Return the credit of a document; it is positive if the first ranker ranks the document higher."""
+    """Return the credit of a document, which is positive if the first ranker ranks the document higher."""
     if kind == 0:
         return 1.0 / rank_of_first - 1.0 / rank_of_second
     difference = float(rank_of_second - rank_of_first)
@@ -100,9 +97,9 @@ def credit_of(kind: int, rank_of_first: int, rank_of_second: int) -> float:
 def sensitivity(first: float, second: float) -> float:
     """Return the sensitivity of a list: how evenly its positions are divided between the two rankers.
 
-    A position favours the ranker that ranks its document higher. Position k has a weight proportional to 1 / k, and all
-    weights add up to 1; `first` and `second` are the weights of the positions that favour each ranker. The sensitivity
-    is ``first + second`` times the entropy, in bits, of the split between them (Section 4.3 of the paper).
+    Position k has a weight proportional to 1 / k, and the weights add up to 1. ``first`` is the total weight of the
+    documents that the first ranker ranks higher, and ``second`` is the total weight for the second ranker. The
+    sensitivity is ``first + second`` times the entropy of this split, in bits (Section 4.3 of the paper).
     """
     decided, total = first + second, 0.0
     for share in (first, second):
@@ -115,8 +112,8 @@ def sensitivity(first: float, second: float) -> float:
 def merge(state: State, lists: Lists, query: int, first: int, second: int, length: int) -> int:
     """Write all possible lists with their credits and sensitivities, and return their number.
 
-    ``choices`` says which ranker adds each document: bit ``length - 1 - k`` is for position k. The loop counts
-    ``choices`` up, and reuses the beginning of the list before.
+    The bits of ``choices`` say which ranker adds each document. The highest bit is for the top position. The loop
+    counts ``choices`` up, so that a list can reuse the beginning of the previous list.
     """
     start, path, share, weight = lists.query_ptr[query], state.path, state.share, 0.0
     for k in range(length):
@@ -190,7 +187,7 @@ def solve(state: State, lists: Lists, query: int, first: int, second: int, lengt
 
 @kernel
 def slot_of(state: State, lists: Lists, query: int, first: int, second: int, length: int) -> int:
-    """Return the slot with the solution for a query and a pair of rankers; solve the program if necessary."""
+    """Return the slot with the solution for a query and two rankers. If it is not stored yet, solve the program."""
     start, mixed = lists.query_ptr[query], length
     for r in range(length):
         upper, lower = lists.order[first, start + r], lists.order[second, start + r]

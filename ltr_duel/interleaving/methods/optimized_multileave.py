@@ -1,14 +1,14 @@
-"""Optimized multileave: sample some lists, and choose how often each is shown so that it is fair to many rankers.
+"""Optimized multileave: sample some lists, and choose how often each list is shown so that no ranker has an advantage.
 
-At each position, a sampled list shows the best remaining document of a random ranker. If document d is clicked, ranker
-j gets the credit 1 / rank_j(d). A linear program finds probabilities of the lists for which all rankers have the same
-expected credit at every depth. Among these, it finds the probabilities with the smallest expected variance. The score
-of ranker j for a list is the sum of 1 / (rank_j(d) k) over the documents d at positions k. The variance of a list is
-the variance of these scores.
+At each position, a sampled list shows the best remaining document of a random ranker. A click on a document gives each
+ranker the credit 1 / r, where r is the rank of the document in the order of this ranker. A linear program finds a
+probability for each list. For every k, clicks on the first k positions should give all rankers the same mean credit. Of
+several fair solutions, the program takes the one with the smallest variance between the credits of the rankers. For the
+variance, the credit at position k is divided by k.
 
-With few lists and many rankers, equal expected credits are often impossible. The program then minimises the variance
-plus, for each depth, the largest difference between the expected credits of two rankers (Manabe et al.). The program of
-a query and a set of rankers is solved once, by HiGHS. The method runs as plain Python.
+With few lists and many rankers, a fair solution often does not exist. The program then minimises the sum of variance
+and unfairness, as Manabe et al. do. For each k, the unfairness is the largest difference between the mean credits of
+two rankers. HiGHS solves the program once for each query and set of rankers. The method runs as plain Python.
 
 Schuth, Sietsma, Whiteson, Lefortier, de Rijke. Multileaved Comparisons for Fast Online Evaluation. CIKM 2014.
 Manabe, Nishida, Kato, Yamamoto, Fujita. A Comparative Live Evaluation of Multileaving Methods. SIGIR 2017.
@@ -75,7 +75,7 @@ def choice_of(state: State, lists: Lists, query: int, slate: IntVector) -> Choic
 
 
 def solve(lists: IntMatrix, credits: FloatMatrix) -> Choice:
-    """Find the probabilities of lists, shape (n_lists, length); credits are 1 / rank, shape (rankers, documents)."""
+    """Find the probabilities of the lists. ``credits[j, d]`` is 1 divided by the rank that j gives to document d."""
     n_lists, length = lists.shape
     earned = np.cumsum(credits[:, lists], axis=2).transpose(0, 2, 1)  # (rankers, depth, lists): cumulative credit
     weighted = (credits[:, lists] / np.arange(1, length + 1)).sum(axis=2)  # (rankers, lists)

@@ -1,12 +1,13 @@
 """Pairwise preference multileave: clicks say which documents are better, with weights that remove position bias.
 
-At position i = 0, 1, ... the list shows a document that is drawn uniformly from the candidates. The candidates are the
-documents that are among the first i + 1 of at least one ranker and are not yet shown. A clicked document is preferred
-to every unclicked document down to the position after the last click.
+At position i = 0, 1, ..., the list shows a random candidate. A candidate is a document that is not yet shown, and that
+at least one ranker has among its first i + 1 documents. A clicked document is preferred to the unclicked documents that
+were shown above the last click or directly below it.
 
-A preference between two documents counts only if each could have been drawn at the position of the other. If this has
-the probability p, the weight of the preference is 1 / p. The score of a ranker is the total weight of the preferences
-with which it agrees, and the higher score wins. Under random clicks, all rankers have the same mean score.
+A preference between two documents counts only if both were candidates at the upper of their positions. Its weight is
+1 / p, where p is the probability that neither document is shown before both are candidates. The score of a ranker is
+the total weight of the preferences that agree with its order. The higher score wins. Under random clicks, all rankers
+have the same mean score.
 
 Oosterhuis, de Rijke. Sensitive and Scalable Online Evaluation with Theoretical Guarantees. CIKM 2017. Clicks become
 preferences as in the authors' code.
@@ -53,7 +54,7 @@ def init(size: Size, params: components.NoParams, outcome: str) -> State:
 
 @kernel
 def add_candidates(state: State, lists: Lists, column: int, slate: IntVector, size: int, left: int, total: int) -> int:
-    """Add the document of each ranker in a column of the orders; return the number of all candidates so far.
+    """Add each ranker's document in a column of the orders to the candidates, and return the new ``total``.
 
     ``candidates[:left]`` are not yet shown, and ``candidates[left:total]`` are shown.
     """
@@ -124,7 +125,7 @@ def credit_slate(
 def add_preference(
     state: State, lists: Lists, start: int, slate: IntVector, size: int, page: Shown, x: int, y: int
 ) -> None:
-    """If the preference of the clicked position x over position y counts, add its weight to the rankers that agree."""
+    """Position x is preferred to position y: add the weight to the scores of the rankers that agree."""
     low, high = min(state.highest[x], state.highest[y]), max(state.highest[x], state.highest[y])
     if state.clicked[y] == 1 or min(x, y) < high:
         return

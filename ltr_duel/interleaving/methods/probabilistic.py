@@ -1,20 +1,20 @@
 """Probabilistic interleave and multileave: each position shows a document that a random ranker draws.
 
-At each position, a ranker is chosen uniformly: the contributor. It draws a document that is not yet shown; the
-probability of the document at its rank r is proportional to r^-tau (tau = 3). The contributor owns the clicks on the
-document, and the ranker that owns more clicks wins. Most outcome rules average exactly over all possible contributors.
+At each position, a random ranker (the contributor) draws a document that is not yet shown. A ranker draws the document
+at rank r with a probability proportional to r^-tau. By default, tau is 3. The contributor owns the clicks on the
+document, and the ranker that owns more clicks wins.
 
-There are four outcome rules for pairs; the first is the default. P1 and P2 are the probabilities, given the list and
-the clicks, that the first and the second ranker own more clicks. Sets have only ``sampled`` and ``marginal_sign``.
+The rule ``sampled`` uses the contributors that were drawn. All other outcome rules average over all possible
+contributors. Let P1 be the probability that the first of two rankers owns more clicks than the second, given the list
+and the clicks. Let P2 be the probability that it owns fewer. Under ``marginal_bernoulli``, the default, the first
+ranker wins with probability (1 + P1 - P2) / 2, and otherwise the second ranker wins. Under ``marginal_sign``, the first
+ranker wins if P1 > P2. Random clicks bias this rule, but published baselines used it. Under ``expectation``, the
+outcome is P1 - P2. It has the same mean as the outcome of ``sampled``, but varies less. Sets of rankers have only the
+rules ``sampled`` and ``marginal_sign``.
 
-- ``marginal_bernoulli``: the first ranker wins with probability (1 + P1 - P2) / 2, otherwise the second wins.
-- ``marginal_sign``: the first ranker wins if P1 > P2. Published baselines used this rule, which random clicks bias.
-- ``sampled``: the ranker that owns more clicks wins, given the contributors that were drawn.
-- ``expectation``: the outcome is P1 - P2. Its mean is the same as under ``sampled``, but it varies less.
-
-Let P_kj be the probability with which ranker j draws the document at position k. Given the list, j contributed it with
-probability P_kj / sum_i P_ki, independently of other positions and of the clicks. The number of clicks that a ranker
-owns is thus a sum of independent coins, and a dynamic programme computes its distribution.
+Let P_kj be the probability that ranker j draws the document at position k. If the list is known, ranker j contributed
+this document with probability P_kj / sum_i P_ki, and the contributors of different positions are independent. A loop
+over the clicks can therefore compute how likely a ranker is to own 0, 1, 2, ... clicks.
 
 Hofmann, Whiteson, de Rijke. A Probabilistic Method for Inferring Preferences from Clicks. CIKM 2011. For many rankers:
 Schuth et al. Probabilistic Multileave for Online Retrieval Evaluation. SIGIR 2015.
@@ -103,8 +103,8 @@ def draw_document(
 ) -> int:
     """Draw a document that is not yet shown from the distribution of a ranker.
 
-    The random number ``u`` in [0, 1) determines the first draw. If its document is shown already, the draw is repeated.
-    Draws begin at the first rank whose document is not shown, so that a few draws are enough.
+    The number ``u`` in [0, 1) determines the first draw. If the drawn document is already shown, the ranker draws again
+    with a new random number.
     """
     free = state.free[place]
     while state.used[lists.order[ranker, start + free - 1]] == 1:
@@ -146,12 +146,12 @@ def draw_list(state: State, lists: Lists, query: int, slate: IntVector, size: in
 
 
 def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, rng: Generator) -> int:
-    """Draw a list for the slate."""
+    """Draw a list."""
     return draw_list(state, lists, query, slate, size, page, rng)
 
 
 def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Shown, rng: Generator) -> int:
-    """Draw a list for the pair."""
+    """Draw a list."""
     state.pair[0] = first
     state.pair[1] = second
     if state.rule == _BERNOULLI:
@@ -162,7 +162,7 @@ def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, p
 def draw_mirrored(
     state: State, lists: Lists, query: int, first: int, second: int, page: Shown, uniforms: FloatVector, rng: Generator
 ) -> int:
-    """Draw a list from given numbers u: ``first`` contributes if u < 1/2, and 2u mod 1 selects the document."""
+    """Draw a list from given numbers u. The contributor is ``first`` if u < 1/2, and 2u mod 1 selects the document."""
     start = lists.query_ptr[query]
     documents = lists.query_ptr[query + 1] - start
     length = min(state.top, documents)
@@ -182,11 +182,10 @@ def draw_mirrored(
 def trace_clicks(
     state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, n_clicks: int
 ) -> None:
-    """Write into ``state.source[c, a]`` the probability, given the list, that ranker a contributed click c.
+    """Write into ``state.source[c, a]`` the probability that ranker a contributed the document of click c.
 
-    This needs the total weight of the documents that were not yet shown at the click. It is computed for the last click
-    first; on the way up, the weight of each shown document is added. Starting at the top and subtracting would lose
-    digits, because the first weights are much larger than the others.
+    For each click, this needs the total weight of the documents that are not shown above it. The loop begins with the
+    last click and adds weights on its way up. A loop from the top would subtract large weights and lose digits.
     """
     start = lists.query_ptr[query]
     end = state.tail[lists.query_ptr[query + 1] - start + 1]
@@ -220,7 +219,7 @@ def trace_clicks(
 
 @kernel
 def first_left(above: int, ranks: IntVector, places: int) -> int:
-    """Return the first rank that is not in ``ranks[:places]``; the bits of ``above`` mark these ranks, up to _BITS."""
+    """Return the first rank that is not in ``ranks[:places]``. Bit r - 1 of ``above`` marks rank r, up to _BITS."""
     free = trailing_zeros(~above) + 1
     m = 0
     while free > _BITS and m < places:
@@ -232,7 +231,7 @@ def first_left(above: int, ranks: IntVector, places: int) -> int:
 
 @kernel
 def lead_of_two(state: State, n_clicks: int) -> float:
-    """Return P1 - P2: Pr(the first ranker owns more clicks) - Pr(the second ranker owns more clicks)."""
+    """Return P1 - P2 for two rankers."""
     state.owned[0] = 1.0
     for c in range(n_clicks):
         q = state.source[c, 0]
@@ -248,7 +247,7 @@ def lead_of_two(state: State, n_clicks: int) -> float:
 
 @jit.outlined
 def lead_among_many(state: State, a: int, b: int, n_clicks: int) -> float:
-    """Return Pr(ranker a owns more clicks than ranker b) - Pr(a owns fewer clicks than b), in a set."""
+    """Return the probability that ranker a owns more clicks than b, minus the probability that a owns fewer."""
     middle = n_clicks + 1  # owned[middle + d] = Pr(difference d)
     state.owned[middle] = 1.0
     for c in range(n_clicks):
@@ -270,7 +269,7 @@ def lead_among_many(state: State, a: int, b: int, n_clicks: int) -> float:
 
 @jit.outlined
 def add_click(source: FloatVector, least: FloatVector, most: FloatVector) -> None:
-    """Update two numbers for one more click: Pr(a ranker owns a click), and the expected number of owned clicks."""
+    """Update the numbers ``least`` and ``most`` of each ranker for one more click."""
     for a in range(source.shape[0]):
         least[a] += (1.0 - least[a]) * source[a]
         most[a] += source[a]
@@ -306,9 +305,8 @@ def credit_slate(
 ) -> None:  # fmt: skip
     """Decide who won in each pair of rankers by ``sampled`` or ``marginal_sign``.
 
-    For ``marginal_sign``, bounds that are fast to compute decide nearly all pairs. Let M and N be the numbers of clicks
-    that a and b own, and let ``[x]`` be 1 if x is true, otherwise 0. Then ``sign(M - N)`` is at least ``[M > 0] - N``
-    and at most ``M - [N > 0]``. The mean of a bound needs no distribution of M - N.
+    Under ``marginal_sign``, bounds decide nearly all pairs. Let M and N be the numbers of clicks that rankers a and b
+    own. Then a wins if the probability that M > 0 exceeds the mean of N. Only few pairs need the distribution of M - N.
     """
     if state.rule != _SIGN:
         return compare_owned(state.free, size, page, n_clicks, won)

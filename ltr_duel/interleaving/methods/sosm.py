@@ -1,11 +1,11 @@
 """SOSM (sample-only scored multileaving): every ranker gets credit, even if it contributed no document to the list.
 
-The list is built as in team-draft multileave. For the credit, each ranker orders only the shown documents, which gives
-them ranks rho = 1, 2, ... Its score is the sum of rho^-tau over the clicked documents (tau = 3). The higher score wins,
-and equal scores tie. Random clicks may favour some rankers: see docs/methods.md.
+The list is built as in team-draft multileave. For the credit, each ranker puts the shown documents into its own order,
+where they have the ranks rho = 1, 2, ... The score of the ranker is the sum of rho^-tau over the clicked documents. The
+exponent tau is 3 by default. The higher score wins. Random clicks may favour some rankers (see docs/methods.md).
 
-Scores are integers, so that equal scores are exactly equal. For tau = 3, rho^-3 is multiplied by lcm(1..top)^3, which
-fits into int64 up to top = 15. For longer lists and fractional exponents, rho^-tau is rounded.
+To find ties exactly, scores are multiplied by a large number and stored as integers. If tau is 3, this is exact for up
+to 15 shown documents. For longer lists, and for a tau that is not whole, rho^-tau is rounded.
 
 Brost, Cox, Seldin, Lioma. An Improved Multileaving Algorithm for Online Ranker Evaluation. SIGIR 2016.
 """
@@ -45,7 +45,7 @@ class State(NamedTuple):
 
 
 def points_by_rank(top: int, tau: float) -> IntVector:
-    """Return integers proportional to rho^-tau at index rho = 1..top, shape (top + 1,)."""
+    """Return integers proportional to rho^-tau for rho from 1 to ``top``, and 0 for rho = 0."""
     if tau == int(tau):
         scale = math.lcm(*range(1, top + 1)) ** int(tau)
         if scale * top <= _LARGEST:

@@ -1,10 +1,10 @@
 """Team draft: rankers take turns to add their best document that is not yet shown, in a new random order each round.
 
-The ranker that added a document owns the clicks on it, and the ranker that owns more clicks wins. The method is fair
-under random clicks, because each ranker is equally likely to own the document at a position. If there are many more
-rankers than positions, most rankers own no document.
+The ranker that added a document owns the clicks on this document. The ranker that owns more clicks wins. The method is
+fair under random clicks, because each ranker is equally likely to own the document at a position. If there are many
+more rankers than positions, most rankers own no document.
 
-If all rankings begin with the same documents, this common prefix is shown first and has no owner, as in the public
+If all rankings begin with the same documents, these documents are shown first and have no owner, as in the public
 implementations. With ``prefix_credit=1``, rankers also take turns for these documents, as in the original paper.
 
 Radlinski, Kurup, Joachims. How Does Clickthrough Data Reflect Retrieval Quality? CIKM 2008. For many rankers: Schuth,
@@ -109,14 +109,14 @@ def common_prefix(lists: Lists, start: int, slate: IntVector, size: int, page: S
 
 
 def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Shown, rng: Generator) -> int:
-    """Draft a list for the pair."""
+    """Draft a list."""
     state.pair[0] = first
     state.pair[1] = second
     return draft_list(state.draft, lists, query, state.pair, 2, page, rng)
 
 
 def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, rng: Generator) -> int:
-    """Draft a list for the slate."""
+    """Draft a list."""
     return draft_list(state.draft, lists, query, slate, size, page, rng)
 
 
@@ -147,7 +147,7 @@ def credit_slate(
 
 @kernel
 def compare_owned(scores: IntVector, size: int, page: Shown, n_clicks: int, won: SignMatrix) -> None:
-    """Count the clicks that each ranker owns in ``scores``, and compare them."""
+    """Count the clicks that each ranker owns, and compare the counts."""
     for a in range(size):
         scores[a] = 0
     for c in range(n_clicks):
@@ -165,7 +165,7 @@ def rank_scores(scores: IntVector, size: int, won: SignMatrix) -> None:
 
 @kernel
 def compare_scores(score: int, scores: IntVector, won: SignVector) -> None:
-    """Compare one score with other scores. As a separate function, this loop becomes vector instructions."""
+    """Compare one score with other scores."""  # a separate function, so that it compiles to vector instructions
     for b in range(won.shape[0]):
         won[b] = int(score > scores[b]) - int(score < scores[b])
 

@@ -1,4 +1,4 @@
-"""The function `estimate_preferences`: estimate a preference matrix from simulated users."""
+"""Estimate a preference matrix: compare all pairs of rankers on simulated users."""
 
 from __future__ import annotations
 
@@ -33,12 +33,11 @@ def estimate_preferences(
 ) -> PreferenceMatrix:
     """Compare all pairs of rankers on simulated users, and return the share of comparisons that each ranker wins.
 
-    A comparison draws a query at random, shows a list that is interleaved from the two rankers, simulates the clicks of
-    a user, and credits the clicks. By default, the variance is reduced, so that fewer lists give the same error. The
-    result of a pair does not depend on the other rankers.
+    A comparison draws a random query, interleaves the lists of two rankers, simulates the clicks of a user on the
+    result, and decides from the clicks which ranker won. The result of a pair does not depend on the other rankers.
 
-    A method for sets multileaves random sets of rankers instead. Each list then compares all pairs of its set, so the
-    errors of different pairs are correlated.
+    With ``size``, random sets of rankers are compared instead of pairs. Each list then gives an outcome for all pairs
+    of a set, so that the errors of different pairs are correlated.
 
     Parameters
     ----------
@@ -47,29 +46,29 @@ def estimate_preferences(
     clicks : str or ClickModel
         The simulated users: the name of a click model, or your own click model.
     method, outcome : str
-        The method that compares rankers, and the rule that determines the winner (see `ltr_duel.interleaving`); by
-        default the first rule of the method. For probabilistic interleave this is ``marginal_bernoulli``. The papers
-        used ``marginal_sign``, which is biased if clicks are random.
+        The comparison method, and its rule for who won (see `ltr_duel.interleaving`). The default is the first rule of
+        the method. For probabilistic interleave, this is ``marginal_bernoulli``. Papers used ``marginal_sign``, under
+        which random clicks favour some rankers.
     size : int, optional
         The number of rankers in a set. If you give it, sets are compared instead of pairs. For methods that can only
         compare sets, the default is all rankers, but at most 200.
     comparisons : int, optional
-        The number of comparisons (lists) of each pair, at least 2. For sets, it is a mean over pairs. The default is
-        1,000, or 4,000 for sets and without variance reduction. It is rounded up to a multiple of 2 or 4 if lists are
-        evaluated in groups. With ``target_error``, this is the number to begin with.
+        The number of comparisons of each pair, at least 2. If sets are compared, it is a mean over all pairs. The
+        default is 1,000, or 4,000 for sets and without variance reduction. It may be rounded up to a multiple of 2 or
+        4. With ``target_error``, this is the number to begin with.
     top : int
         The number of documents that a list shows.
     seed : int
     jobs : int
-        The number of threads; -1 for all cores. The result does not depend on it.
+        The number of threads, or -1 for all cores. The result does not depend on it.
     against : str, optional
-        A ranker. Only its pairs are compared. All other pairs get p = 1/2 with an infinite standard error.
+        Compare only the pairs of this ranker. All other pairs get p = 1/2 with an infinite standard error.
     target_error : float, optional
         If given, each pair is compared until its standard error is at most this number.
     at_most : int
-        With ``target_error``: the largest number of comparisons of a pair.
+        The largest number of comparisons of a pair, if ``target_error`` is given.
     variance_reduction : {"auto", "none"}
-        By default, the same error is reached with fewer lists, by up to four methods: means over all users, mirrored
+        With "auto", fewer comparisons give the same standard error. This is done by averages over all users, mirrored
         lists, control variates, and queries in turn. The provenance of the matrix names the methods that were used.
 
     Returns
@@ -120,7 +119,7 @@ def estimate_preferences(
 
 
 def _whole_units(settings: Settings, comparisons: int | None) -> int:
-    """Return a number of comparisons (by default FEW or MANY), rounded up to whole units, at least two."""
+    """Round a number of comparisons (by default FEW or MANY) up to whole units, at least two."""
     comparisons = (FEW if settings.reduced else MANY) if comparisons is None else comparisons
     errors.require_whole("the number of comparisons", comparisons, 2)
     unit = settings.lists * settings.evaluations
@@ -149,7 +148,7 @@ def _errors(settings: Settings, tally: Tally) -> FloatMatrix:
 def _reach_error(
     counter: PairCounter, tally: Tally, pairs: tuple[IntVector, IntVector], target: float, at_most: int
 ) -> None:
-    """Continue with the pairs whose error is above the target, until none is, or until ``at_most`` comparisons."""
+    """Compare each pair again until its error is at most the target, or until it has ``at_most`` comparisons."""
     while True:
         error, lists = _errors(counter.settings, tally)[pairs], tally.lists[pairs]
         unfinished = (error > target) & (lists < at_most)

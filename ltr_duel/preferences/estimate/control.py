@@ -1,12 +1,13 @@
 """Control variates: reduce the variance of outcomes by subtracting what the query alone predicts.
 
-The gain of a ranker for a query is the sum of Pr(click | grade) / rank over its first ``top`` documents. The difference
-between the gains of two rankers is correlated with the outcome, and its mean over all queries is known. So
+The gain of a ranker for a query says how likely its first ``top`` documents are to be clicked. It is the sum of
+Pr(click | grade) / rank over these documents. If one ranker has a larger gain than its rival, it often wins for this
+query. Therefore, an outcome is replaced by
 
-    outcome - slope x (difference of the gains for this query - its mean over all queries)
+    outcome - slope x (difference of the gains for this query - mean difference of the gains over all queries)
 
-has the same mean as the outcome, for any slope, and a smaller variance. The slope is fitted to other rankers, which
-order documents at random. It therefore does not depend on the comparisons that it corrects.
+For any slope, this number has the same mean as the outcome. With a good slope, its variance is smaller. The slope is
+fitted to rankers that order documents at random, so it does not depend on the comparisons that it corrects.
 
 References
 ----------
@@ -34,7 +35,7 @@ _MOST_GAIN = (FARTHEST - 1.0) / 2
 
 
 def corrections_of(settings: Settings) -> FloatMatrix:
-    """Return the correction of each ranker and query. An outcome is reduced by the difference of two corrections."""
+    """Return a correction for each ranker and query. The difference of two corrections is subtracted from outcomes."""
     corrections = gains_of(settings.comparer)
     centre(corrections, fitted_slope(settings), _MOST_GAIN)
     return corrections

@@ -1,9 +1,9 @@
-"""Make the comparisons on all threads, and add up their counts.
+"""Simulate the comparisons of an estimate on several threads, and count their outcomes.
 
-The comparisons of a pair are made in blocks of 4,000. Each block has a random stream of its own, whose key contains the
+The comparisons of a pair are made in blocks of 4,000. Each block has its own random generator, whose seed contains the
 names of the two rankers and the number of the block. For this reason, the comparisons of a pair do not depend on the
-other rankers or on the number of threads. For the threads, the work is cut into pieces of many pairs or many blocks.
-Sets of rankers are compared in blocks of 100 multileaved lists, which have random streams of their own, too.
+other rankers or on the number of threads. Sets of rankers are compared in blocks of 100 lists, each with its own
+generator. A piece is the work that a thread does at a time: many pairs, or many blocks of one pair.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class PairCounter:
         self._count_block = count_block if settings.comparer.compiled else interpreted(count_block)
 
     def add(self, tally: Tally, first: IntVector, second: IntVector, upto: IntVector) -> None:
-        """Compare each pair ``first[n] < second[n]`` until ``tally`` contains ``upto[n]`` comparisons of it."""
+        """Compare each pair ``first[n] < second[n]`` until ``tally`` has ``upto[n]`` comparisons of this pair."""
         begin = tally.lists[first, second]
         more = upto > begin
         pieces = list(_pieces(Piece(first[more], second[more], begin[more], upto[more])))
@@ -85,9 +85,9 @@ class PairCounter:
 
 
 def queries_of(block: int, settings: Settings) -> IntVector:
-    """Return the query of each unit of a block; the result is empty if queries are drawn at random.
+    """Return the query of each unit of a block. The result is empty if queries are drawn at random.
 
-    All pairs visit the queries in the same order. Each pass over the queries has a new random order.
+    All pairs visit the queries in the same order. Each pass over all queries has a new random order.
     """
     if not settings.stratified:
         return np.zeros(0, np.int64)
@@ -107,7 +107,7 @@ def _queries_in_turn(block: int, seed: int, n_queries: int, size: int) -> IntVec
 
 
 def _pieces(work: Piece) -> Iterator[Piece]:
-    """Cut the work into pieces of about equal size. A pair is cut only if it is larger than a piece."""
+    """Cut the work into pieces of about equal size."""
     sizes = work.end - work.begin
     before, start = np.concatenate([[0], np.cumsum(sizes)]), 0
     while start < len(sizes):
@@ -123,7 +123,7 @@ def _pieces(work: Piece) -> Iterator[Piece]:
 
 
 def count_sets(settings: Settings, comparisons: int, jobs: int) -> Tally:
-    """Multileave random sets of rankers until a pair has, on average, this number of comparisons."""
+    """Compare random sets of rankers until the mean number of comparisons of a pair is ``comparisons``."""
     size, rankers = settings.size, len(settings.rankings)
     lists = -(-comparisons * rankers * (rankers - 1) // (size * (size - 1)))
     piece = -(-_PIECE // (size * (size - 1) // 2 * SET_BLOCK)) * SET_BLOCK
@@ -159,11 +159,11 @@ def count_slates(
     rng: np.random.Generator,
     counts: IntMatrix,
 ) -> None:
-    """Multileave ``lists`` lists of random sets, and add their outcomes to ``counts[:, i, j]``.
+    """Show a number of lists for random sets of rankers, and count the outcomes of each pair.
 
-    The three counts of a pair i < j are the lists, the wins of i minus the wins of j, and the lists without a tie.
-    ``arms`` are all rankers in any order; a partial shuffle puts the set of a list at the beginning. The set of all
-    rankers is never shuffled, because a method that solves a program for each set can then reuse its solution.
+    For i < j, ``counts[0, i, j]`` is the number of lists, ``counts[1, i, j]`` is the wins of i minus the wins of j, and
+    ``counts[2, i, j]`` is the number of lists without a tie. For each list, a shuffle puts the chosen rankers at the
+    beginning of ``arms``. A set of all rankers is not shuffled, so that a method can reuse its solution for the set.
     """
     for _ in range(lists):
         query = random_below(n_queries, rng)

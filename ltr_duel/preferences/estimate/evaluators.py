@@ -1,10 +1,10 @@
-"""Ways to evaluate a pair of rankers on a query: by the clicks of one user, or by a mean over all users.
+"""Compare two rankers on a query: by the clicks of one user (`Played`), or by a mean over all users (`Integrated`).
 
-Some methods can also draw two mirrored lists from the same random numbers (`Antithetic`). If chance favours one ranker
-in the first list, it favours the other ranker in the second list. The mean over two mirrored lists therefore varies
-much less than the mean over two independent lists.
+Some comparison methods can draw two mirrored lists from the same random numbers (`Antithetic`). If chance favours one
+ranker in the first list, it favours the other ranker in the second list. The mean over both lists therefore varies much
+less than the mean over two independent lists.
 
-If the rankings reorder ties for each list (``resample``), each evaluation begins with a new random order (`Resampled`).
+Under the tie rule ``resample``, tied documents get a new random order before each evaluation (`Resampled`).
 
 References
 ----------
@@ -132,9 +132,10 @@ class BlockPlan(NamedTuple):
 def count_block(
     plan: BlockPlan, first: int, second: int, begin: int, end: int, rng: np.random.Generator, row: IntVector
 ) -> None:
-    """Make the first ``end`` comparisons of a block, and add all except the first ``begin`` of them to ``row``.
+    """Make the comparisons of a block from ``begin`` to ``end``, and add their counts to ``row``.
 
-    ``row`` has the counts lists, total, square and within of `ltr_duel.preferences.tally.Tally`.
+    ``row`` has the counts lists, total, square and within of `ltr_duel.preferences.tally.Tally`. The comparisons before
+    ``begin`` are repeated without counting them, because they use up random numbers.
     """
     evaluator, queries, corrections = plan.evaluator, plan.queries, plan.corrections
     lists = plan.lists * plan.evaluations

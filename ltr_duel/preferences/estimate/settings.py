@@ -1,4 +1,4 @@
-"""The settings of an estimate: how two rankers are compared, and by which methods the variance is reduced."""
+"""The settings of an estimate: how rankers are compared, and how the variance of the outcomes is reduced."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ REDRAWN_RULE = "redraw_at_inference"  # the tie rule that orders ties anew befor
 class Settings:
     """Everything that determines a simulated comparison.
 
-    reduced: whether the variance of outcomes is reduced, by control variates and, if the method can do so, by means
-        over users and mirrored lists (see `integrated` and `antithetic`).
-    stratified: whether queries are visited in turn, with two evaluations each. Requires ``reduced``.
-    size: the number of rankers in a set; 0 if pairs are compared.
+    reduced: whether the variance of outcomes is reduced, by control variates and by `integrated` and `antithetic`.
+    stratified: whether queries are visited in turn, with two evaluations each. This requires ``reduced``.
+    size: the number of rankers in a set, or 0 if pairs are compared.
     """
 
     comparer: Comparer
@@ -40,12 +39,12 @@ class Settings:
 
     @property
     def integrated(self) -> bool:
-        """Whether an outcome is the mean over all users who might see a list, not the outcome of one user."""
+        """Whether an outcome is a mean over all users who might see a list, instead of the outcome of one user."""
         return self.reduced and self.comparer.compiled
 
     @property
     def antithetic(self) -> bool:
-        """Whether an evaluation is the mean over two mirrored lists; see `ltr_duel.preferences.estimate.evaluators`."""
+        """Whether an outcome is a mean over two mirrored lists (see `ltr_duel.preferences.estimate.evaluators`)."""
         return self.integrated and self.comparer.configured.component.draw_mirrored is not None
 
     @property
@@ -55,12 +54,12 @@ class Settings:
 
     @property
     def evaluations(self) -> int:
-        """The number of evaluations for one choice of a query. The variance within a query needs two."""
+        """The number of evaluations for each choice of a query. Two are needed for the variance within a query."""
         return 2 if self.stratified else 1
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """Everything that determines an estimate, except the number of comparisons, as JSON."""
+        """The settings that determine an estimate, without the number of comparisons."""
         settings = {**self.comparer.provenance, "seed": self.seed}
         if self.size:
             settings["size"] = self.size
@@ -87,8 +86,8 @@ def make_settings(
     """Check the options of a user, and return the settings.
 
     ``comparisons`` is the planned number of comparisons of a pair. Queries are visited in turn only if this number is
-    at least twice the number of queries, because otherwise some queries are never seen, and errors are larger. The
-    variance is not reduced for sets, and not if ties are reordered before clicks are credited.
+    at least twice the number of queries. With fewer comparisons, some queries would never be seen. The variance is not
+    reduced if sets are compared, or if tied documents are reordered before the credit.
     """
     require_rankings(rankings)
     model = click_model(clicks, rankings.grades)

@@ -1,14 +1,14 @@
 """Compute the mean outcome of a shown list over all users who might see it.
 
-This mean has the same expectation as the outcome of one user, and a smaller variance. The users of a list form a tree,
-which branches at each rank: some users click, some leave, the others go on to the next rank. `walk_users` follows the
-branches and adds up outcomes. To limit the time, a branch with fewer than one user in 16 is not split further. Instead,
-single users on such branches are simulated to the end, and each represents a sixteenth of all users (systematic
-sampling: Cochran, Sampling Techniques, 3rd ed., chapter 8). The mean stays unbiased.
+This mean varies less than the outcome of one user. The users of a list form a tree with branches at each rank: some
+users click, some leave, and the others go on to the next rank. To save time, a branch with fewer than 1/16 of all users
+is not split further. Instead, a few users on these branches are simulated to the end, and each of them represents 1/16
+of all users. The mean remains unbiased. This method is systematic sampling (Cochran, Sampling Techniques, 3rd ed.,
+chapter 8).
 
-Some methods need no tree. Their outcome depends only on the balance: the clicks that the first ranker owns, minus the
-clicks that the second owns. Clicks do not change which ranker probably contributed a document. The probability of each
-balance is then computed rank by rank, and the mean is exact.
+Some methods need no tree, because their outcome depends only on the balance. The balance is the number of clicks that
+the first ranker owns, minus the number of clicks that the second ranker owns. The probability of each balance is
+computed rank by rank, and the mean is exact.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class PairList(NamedTuple):
 
 
 class ByCredit(NamedTuple):
-    """For any method: the method itself credits the clicks of each branch."""
+    """The method itself credits the clicks of each branch."""
 
     any_method: bool = True  # numba does not support empty NamedTuple classes
 
@@ -116,7 +116,7 @@ def _mean_by_balance(
 
 @kernel
 def find_owners(comparison: Comparison, tree: Tree, shown: PairList) -> None:
-    """Compute ``tree.q``, the probable contributors, for the ranks that can be clicked."""
+    """Compute ``tree.q`` for all ranks that can be clicked."""
     c, n = comparison, 0
     for k in range(shown.length):
         if tree.click[k] > 0.0:
@@ -128,7 +128,7 @@ def find_owners(comparison: Comparison, tree: Tree, shown: PairList) -> None:
 
 @kernel
 def mean_balance(tree: Tree, length: int) -> float:
-    """Return Pr(the first ranker owns more clicks) - Pr(the second ranker owns more), over all users."""
+    """Compute the probability of each balance, and return the mean outcome over all users."""
     total, zero = 0.0, length + 1
     for d in range(2 * length + 3):
         tree.balance[d] = 0.0
@@ -152,7 +152,7 @@ def mean_balance(tree: Tree, length: int) -> float:
 
 @dispatched
 def outcome_of(credit: Any, comparison: Comparison, tree: Tree, shown: PairList, begin: int, n_clicks: int) -> float:
-    """Return the outcome of the first ``n_clicks`` clicks, when the outcome of the first ``begin`` is already known."""
+    """Return the outcome of the first ``n_clicks`` clicks. The first ``begin`` of them were credited before."""
     c = comparison
     return credit_pair(c.method, c.lists, shown.query, shown.first, shown.second, c.page, shown.length, n_clicks)
 
@@ -174,7 +174,7 @@ def _sign_of_owned(
 
 @kernel
 def walk_users(comparison: Comparison, tree: Tree, shown: PairList, rng: np.random.Generator) -> float:
-    """Return the mean outcome over all users: go through the tree, depth first, and add share times outcome."""
+    """Go through the tree of users, depth first, and return the mean outcome."""
     c = comparison
     total, n = 0.0, 0  # n: number of clicks so far
     rare, next_sample = 0.0, tree.rare * uniform(rng)  # share of users on rare branches: so far, at the next sample
@@ -216,11 +216,11 @@ def walk_users(comparison: Comparison, tree: Tree, shown: PairList, rng: np.rand
 def follow_user(
     comparison: Comparison, tree: Tree, shown: PairList, n_clicks: int, rank: int, rng: np.random.Generator
 ) -> float:
-    """Simulate a user who reaches ``rank`` after ``n_clicks`` clicks; return the outcome of all the user's clicks."""
+    """Simulate a user who reaches ``rank`` after ``n_clicks`` clicks, and return the outcome of all clicks."""
     c = comparison
     n, k, length = n_clicks, rank, shown.length
     while k < length:
-        u, share = uniform(rng), 1.0  # ``share``: how many of the users with these clicks reach rank k
+        u, share = uniform(rng), 1.0  # ``share``: the share of users with these clicks who reach rank k
         while k < length and u < share * tree.go_on[k]:
             share *= tree.go_on[k]
             k += 1

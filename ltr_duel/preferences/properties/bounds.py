@@ -32,9 +32,10 @@ def gaps(matrix: PreferenceMatrix) -> FloatVector | None:
 def lower_bound(matrix: PreferenceMatrix) -> float | None:
     """Return the constant c of a lower bound on regret, ``c ln T``; None if there is no Condorcet winner.
 
-    In the long run, every strongly consistent policy that compares two arms per step has at least this regret after T
-    steps, if a step costs the mean gap of its two arms. After few steps, a policy may have less regret. A policy must
-    compare each arm with a rival until it certainly loses. The constant adds up the least regret of this:
+    If T is large, a policy has at least this regret after T steps. The bound is for policies that compare two arms per
+    step, and whose regret grows more slowly than any power of T on all matrices. The regret of a step is the mean gap
+    of its two arms. A policy must compare each arm with a rival until the arm certainly loses. The constant adds up the
+    smallest regret of these comparisons:
 
     ``c = sum_{i != winner} min_{j: p_ij < 1/2} (gap_i + gap_j) / (2 d(p_ij, 1/2))``
 
@@ -68,7 +69,7 @@ def lower_bound(matrix: PreferenceMatrix) -> float | None:
 
 
 def entropy_to_half(p: FloatMatrix) -> FloatMatrix:
-    """Return the relative entropy d(p, 1/2) of a coin with probability p and a fair coin; accurate near 1/2."""
+    """Return the relative entropy d(p, 1/2) of a coin with probability p and a fair coin."""
     x = 2 * p - 1
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = [np.where(y > -1, (1 + y) * np.log1p(np.maximum(y, -1)), 0.0) for y in (x, -x)]

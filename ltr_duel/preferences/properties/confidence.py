@@ -1,13 +1,12 @@
-"""Confidence in the winners of an estimated matrix: the probability that they are the true winners.
+"""The probability that the winners of an estimated matrix are the true winners.
 
-The probability of an entry is a posterior probability. Before any comparison, each value from 0 to 1 is equally likely.
-From the standard error, the equivalent numbers of wins and losses are computed (`effective_counts`), so the posterior
-is a Beta distribution. A ranker that won all of its few comparisons is therefore not certain to be better.
+For each pair, a first step computes the probability that i truly beats j. The standard error of the pair is turned into
+numbers of wins and losses (`effective_counts`). Before any comparison, each p from 0 to 1 is assumed to be equally
+likely. A ranker that won all of its few comparisons is therefore not certain to be better.
 
 The probability of a Condorcet winner is the product of the probabilities of its pairs. If pairs share lists or queries,
-the true probability is higher, because errors are then positively correlated (Slepian's inequality). The probabilities
-of Copeland and Borda winners are computed from random samples. The seed of the samples depends only on the matrix, so
-the same matrix always gives the same probabilities.
+this product is too small (Slepian's inequality). The probabilities of Copeland and Borda winners are shares of random
+samples. For the same matrix, the samples are always the same.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ from ltr_duel.core import FloatMatrix, FloatVector, stream
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.properties.intervals import effective_counts
 
-_CERTAIN = 8.0  # a pair more than so many standard errors from 1/2 is not sampled
+_CERTAIN = 8.0  # a pair that is more standard errors away from 1/2 is certain, so it is not sampled
 _MOST_NUMBERS = 20_000_000  # the maximum number of random numbers for all draws
 
 
 def pair_confidence(matrix: PreferenceMatrix) -> FloatMatrix:
-    """Return the probability that i truly beats j. In an exactly known matrix, it is 1 if p > 1/2, and 0 otherwise."""
+    """Return the probability that i truly beats j, for each pair. It is 0 or 1 if the entry is exact."""
     n = effective_counts(matrix.p, matrix.standard_error, matrix.comparisons)
     wins, exact = (matrix.p > 0.5).astype(np.float64), np.isinf(n)
     if exact.all():  # without importing scipy
@@ -36,7 +35,7 @@ def pair_confidence(matrix: PreferenceMatrix) -> FloatMatrix:
 
 
 def condorcet_confidence(matrix: PreferenceMatrix) -> FloatVector:
-    """Return, for each ranker, the probability that it truly beats every other ranker. The sum is at most 1.
+    """Return, for each ranker, the probability that it truly beats every other ranker.
 
     Parameters
     ----------
@@ -61,10 +60,10 @@ def condorcet_confidence(matrix: PreferenceMatrix) -> FloatVector:
 def conclusion_confidence(matrix: PreferenceMatrix) -> float:
     """Return the probability that the conclusion from a matrix is true.
 
-    If the matrix has a Condorcet winner, the conclusion is that this ranker is the true winner. If it has none, the
+    If the matrix has a Condorcet winner, the conclusion is that this ranker is the true winner. Otherwise, the
     conclusion is that there is no winner, and the result is a lower bound of the probability. For each ranker, the
-    probability that it beats its strongest rival is multiplied by the number of rivals, because the strongest one is
-    chosen from the same data. The bound is one minus the sum of these products over all rankers.
+    bound uses the probability that it beats its strongest rival, multiplied by the number of rivals. The bound is 1
+    minus the sum of these products.
     """
     winner = matrix.condorcet_winner
     if winner is not None:
@@ -75,10 +74,10 @@ def conclusion_confidence(matrix: PreferenceMatrix) -> float:
 
 
 def copeland_confidence(matrix: PreferenceMatrix, draws: int = 2000) -> dict[str, float]:
-    """Return, for each ranker that may be a Copeland winner, the probability that it is.
+    """Return the probability that a ranker is a Copeland winner, for each ranker that may be one.
 
-    The probability is the sum of two parts. The first is the probability that the ranker is the Condorcet winner. The
-    second is the share of sampled matrices without a Condorcet winner in which the ranker is a Copeland winner.
+    The probability has two parts, which are added. The first part is the probability that the ranker is the Condorcet
+    winner. The second part counts the samples that have no Condorcet winner, and have the ranker as a Copeland winner.
     """
     size, sure = len(matrix), pair_confidence(matrix)
     i, j = np.triu_indices(size, 1)
@@ -106,9 +105,9 @@ def copeland_confidence(matrix: PreferenceMatrix, draws: int = 2000) -> dict[str
 
 
 def borda_confidence(matrix: PreferenceMatrix, draws: int = 2000) -> dict[str, float]:
-    """Return, for each ranker that may be the Borda winner, the share of samples in which it has the highest score.
+    """Return the probability that a ranker is the Borda winner, for each ranker that may be the winner.
 
-    In an exactly known matrix, each ranker with the highest score has the share 1.
+    If the matrix is exact, each ranker with the highest score has the probability 1.
     """
     size = len(matrix)
     n = effective_counts(matrix.p, matrix.standard_error, matrix.comparisons)

@@ -20,7 +20,7 @@ def effective_counts(p: FloatMatrix, error: FloatMatrix, counts: IntMatrix) -> F
 
 
 def wilson(p: FloatMatrix, n: FloatMatrix, confidence: float) -> tuple[FloatMatrix, FloatMatrix]:
-    """Return the lower and the upper end of a confidence interval for each entry of p, from `effective_counts` n.
+    """Return the lower and the upper ends of the confidence intervals of p, given the `effective_counts` n.
 
     Wilson. Probable Inference, the Law of Succession, and Statistical Inference. JASA 1927.
     """

@@ -1,22 +1,21 @@
-"""Test whether cycles and other signs of intransitive preferences can be explained by the noise of an estimate.
+"""Test whether noise explains the signs of intransitivity in an estimate, for example rankers that win in a circle.
 
-Even if the true preferences are transitive, an estimate of them hardly ever is. The test therefore asks how
-intransitive an estimate would be if the true preferences were strongly transitive. It finds the strongly transitive
-matrix that is closest to the estimate, and adds random noise with the standard errors of the estimate, many times. The
-results are called transitive worlds. A property of the estimate is then compared with its values in these worlds.
+Even if the true preferences are transitive, estimated preferences are usually not transitive. The test shows how
+intransitive an estimate would be by noise alone. First, it finds the strongly transitive matrix that is closest to the
+estimate. Then it adds random noise to this matrix, many times, with the standard errors of the estimate. The results
+are called transitive worlds. Each property of the estimate is compared with its values in the transitive worlds.
 
-The closest matrix is also fitted to the noise of the estimate, so the worlds may be too transitive. To measure this
-bias, the same steps are repeated for some worlds: second worlds are drawn around the matrix that is closest to a world.
-If a property falls by s from the first worlds to the second worlds, 2 s are added to its values in the first worlds (s
-is too little). Without a correction, the test would often reject strongly transitive preferences.
+The closest matrix is fitted to the estimate, so the worlds are somewhat too transitive. To measure this bias, the test
+treats some worlds like estimates, and draws second worlds from them. If the median of a property falls by s from the
+first worlds to the second worlds, its values in the first worlds are raised by 2 s. Without this correction, the test
+would often reject strongly transitive preferences.
 
-A small p-value does not prove that the rankers have no order. For example, an order with many nearly even pairs need
-not be strongly transitive, and an estimate of it may have many cycles. Only a circle of wins that are all larger than
-noise disproves an order (`wins_beyond_noise`).
+A small p-value does not prove that the rankers have no order, because an order need not be strongly transitive. Only a
+circle of wins that are all larger than noise disproves an order (`wins_beyond_noise`).
 
 To find the closest matrix, rankers are sorted by Borda score. A matrix is strongly transitive in this order if the
-entries above the diagonal are at least 1/2, never decrease along a row, and never increase down a column. The closest
-such matrix by weighted least squares is an isotonic regression in two directions.
+entries above the diagonal are at least 1/2, never decrease along a row, and never increase down a column. Isotonic
+regression along rows and columns, in turn, finds the closest matrix with these properties.
 
 References
 ----------
@@ -74,8 +73,8 @@ def transitive_null(
 ) -> pd.DataFrame:
     """Test whether noise alone explains how intransitive estimated preferences are.
 
-    Properties of the matrix are compared with their values in transitive worlds: matrices that are strongly transitive,
-    apart from noise with the same standard errors.
+    The properties of the matrix are compared with the properties of random matrices. These matrices (the transitive
+    worlds) are strongly transitive, apart from noise with the standard errors of the estimate.
 
     Parameters
     ----------
@@ -86,17 +85,16 @@ def transitive_null(
     worlds : int
         The number of transitive worlds, at least 19.
     statistics : mapping of str to (callable, {+1, -1, 0}), optional
-        The properties, by default the nine in `STATISTICS`. The callable returns a number for a matrix, or None if
-        there is no Condorcet winner. None counts as very intransitive. The sign is +1 if larger numbers are less
-        transitive, -1 if smaller numbers are, and 0 if the property says nothing about transitivity.
+        The properties to compare, by default the nine in `STATISTICS`. The callable returns a number for a matrix. It
+        may return None if there is no Condorcet winner, which counts as very intransitive. The sign is +1 if a large
+        number is a sign of intransitivity, -1 if a small number is, and 0 if neither is.
 
     Returns
     -------
     DataFrame
-        One row for each property. ``observed`` is the value in the matrix. ``low``, ``median`` and ``high`` describe
-        the middle 95% of the values in the worlds (infinite for a world without a Condorcet winner). ``p_value`` is the
-        share of worlds that are at least as intransitive as the matrix. For a property with the sign 0, the p-value is
-        two-sided.
+        One row for each property. ``observed`` is the value in the matrix. ``median`` is the median value in the
+        worlds, and 95% of the values lie between ``low`` and ``high``. ``p_value`` is the share of worlds that are at
+        least as intransitive as the matrix. For a property with the sign 0, the p-value is two-sided.
 
     Raises
     ------
@@ -147,16 +145,16 @@ def redrawn(p: FloatMatrix, error: FloatMatrix, rng: np.random.Generator) -> Flo
 
 
 def wins_beyond_noise(matrix: PreferenceMatrix, confidence: float = 0.95) -> FloatMatrix:
-    """Return 1 where i beats j by more than noise explains, or 0. The confidence holds for all pairs together."""
+    """Return 1 where i beats j by more than noise explains, otherwise 0. The confidence is for all pairs together."""
     size = len(matrix)
     reach = scipy.special.ndtri(1 - (1 - confidence) / max(1, size * (size - 1)))
     return (matrix.p - 0.5 > reach * _noise(matrix)).astype(np.float64)
 
 
 def strongly_transitive_fit(p: FloatMatrix, error: FloatMatrix) -> FloatMatrix:
-    """Return the strongly transitive matrix that is closest to ``p``, by squared differences divided by errors.
+    """Return the strongly transitive matrix that is closest to ``p``, up to about 1e-4.
 
-    The result is exactly strongly transitive, and it differs by about 1e-4 or less from the closest such matrix.
+    The distance is the sum of squared differences, with the weight 1 / error^2 for each pair.
     """
     size = len(p)
     order = np.argsort(-p.sum(axis=1), kind="stable")

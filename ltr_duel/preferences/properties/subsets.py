@@ -1,12 +1,11 @@
 """Sets of rankers: how many of them have a Condorcet winner or a total order, and random sets with a winner.
 
-Ranker r wins a set of K rankers if it beats the other K - 1. If r beats N_r rankers in total, it therefore wins
-C(N_r, K - 1) sets. P_K, the share of sets with a winner, is the sum of these numbers over all r, divided by the number
-of sets. To draw a random set with a winner, draw r with probability proportional to C(N_r, K - 1), and then any K - 1
-of the rankers that r beats.
+A ranker that beats N other rankers wins C(N, K - 1) sets of K rankers, where C is the binomial coefficient. The sum of
+these numbers over all rankers is the number of sets with a winner. To draw a random set with a winner, draw the winner
+with a probability proportional to its number of sets. Then draw K - 1 of the rankers that it beats.
 
-Zoghi, Whiteson, Munos, de Rijke. RUCB. ICML 2014, section 8.1 and Figure 5. The paper prints C(N_r, K) instead of
-C(N_r, K - 1). This must be a misprint, because then P_1 would not be 1.
+Zoghi, Whiteson, Munos, de Rijke. RUCB. ICML 2014, section 8.1 and Figure 5. The paper prints C(N, K) instead of
+C(N, K - 1). This must be a misprint, because then some sets of one ranker would have no winner.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ def condorcet_shares(matrix: PreferenceMatrix) -> FloatVector:
 
 
 def total_order_share(matrix: PreferenceMatrix, size: int, *, subsets: int = 100_000, seed: int = 0) -> float:
-    """Return the share of the sets of ``size`` rankers in which preferences are a total order.
+    """Return the share of sets of ``size`` rankers in which the preferences are a total order.
 
     Parameters
     ----------
@@ -54,7 +53,7 @@ def total_order_share(matrix: PreferenceMatrix, size: int, *, subsets: int = 100
     size : int
         The number of rankers in a set.
     subsets : int
-        The number of random sets. If there are not more sets than this, all are checked, and the share is exact.
+        The number of random sets to check. If there are not more sets, all are checked, and the share is exact.
     seed : int
 
     Returns
@@ -100,9 +99,9 @@ def random_condorcet_subset(matrix: PreferenceMatrix, size: int, seed: int = 0) 
 
 
 def draw_winner_set(matrix: PreferenceMatrix, size: int, rng: np.random.Generator) -> IntVector:
-    """Draw a random set of ``size`` rankers that has a Condorcet winner, all such sets with the same probability.
+    """Draw one of all sets of ``size`` rankers that have a Condorcet winner, with equal probabilities.
 
-    The result has the positions of the rankers, the winner first. It is empty if no set of this size has a winner.
+    Return the positions of the rankers, the winner first. The result is empty if no set has a winner.
     """
     beats = matrix.p > 0.5
     ways = [math.comb(int(count), size - 1) for count in beats.sum(axis=1)]

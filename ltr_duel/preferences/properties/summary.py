@@ -21,7 +21,7 @@ _UNLIKELY = 0.001  # smaller probabilities of winners are omitted
 
 @dataclass(frozen=True)
 class Properties:
-    """The properties of a matrix. Those that require a Condorcet winner are None if there is none.
+    """The properties of a matrix. Properties that need a Condorcet winner are None if there is no winner.
 
     copeland_winners, borda_winners: see `PreferenceMatrix`.
     copeland_confidence, borda_confidence: the probability that a ranker is the winner, if it is above 0.001.
@@ -59,7 +59,7 @@ class Properties:
 
 
 def matrix_properties(matrix: PreferenceMatrix) -> Properties:
-    """Return all properties of a matrix: its winners, its order, transitivity and hardness.
+    """Return all properties of a matrix: its winners, how transitive it is, and how hard it is for policies.
 
     Parameters
     ----------
@@ -113,10 +113,9 @@ def _likely(shares: dict[str, float]) -> dict[str, float]:
 
 
 def von_neumann_winner(matrix: PreferenceMatrix) -> FloatVector:
-    """Return the weights, with sum 1, of a mixture of rankers that no ranker beats.
+    """Return the weights of a mixture of rankers that no ranker beats. A Condorcet winner has the weight 1.
 
-    Such a mixture always exists. A Condorcet winner has the weight 1. In terms of games, the mixture is a maximin
-    strategy of the game ``p - 1/2`` (Dudik, Hofmann, Schapire, Slivkins, Zoghi. Contextual Dueling Bandits. COLT 2015).
+    Dudik, Hofmann, Schapire, Slivkins, Zoghi. Contextual Dueling Bandits. COLT 2015.
     """
     size = len(matrix)
     cost = np.append(np.zeros(size), -1.0)  # maximise v

@@ -1,11 +1,11 @@
 """Total orders, cycles, and measures of how far preferences are from transitivity.
 
-In these definitions, e[i, j] = p[i, j] - 1/2 says how clearly i beats j, and 1 is the index of the Condorcet winner:
+Let e[i, j] = p[i, j] - 1/2, which says how clearly ranker i beats ranker j. Let ranker 1 be the Condorcet winner.
 
-- total order: the rankers can be sorted so that each beats all later ones;
-- strong transitivity: e[i, k] >= max(e[i, j], e[j, k]) for all i, j, k such that i beats j and j beats k;
-- relaxed transitivity: gamma e[1, k] >= max(e[1, j], e[j, k]) for all j, k such that j beats k;
-- stochastic triangle inequality: e[1, k] <= e[1, j] + e[j, k] for all j, k such that k does not beat j.
+In a total order, the rankers can be sorted so that each ranker beats all later rankers.
+Strong transitivity means that e[i, k] >= max(e[i, j], e[j, k]) for all i, j, k such that i beats j and j beats k.
+Relaxed transitivity means that gamma e[1, k] >= max(e[1, j], e[j, k]) for all j, k such that j beats k.
+The stochastic triangle inequality is e[1, k] <= e[1, j] + e[j, k] for all j, k such that k does not beat j.
 
 Yue, Joachims. Beat the Mean Bandit. ICML 2011, section 3.1.
 """
@@ -21,13 +21,13 @@ from ltr_duel.preferences.matrix import PreferenceMatrix
 
 
 def is_total_order(matrix: PreferenceMatrix) -> bool:
-    """Return whether the rankers can be sorted so that each beats all later ones."""
+    """Return whether the rankers can be sorted so that each ranker beats all later rankers."""
     wins = (matrix.p > 0.5).sum(axis=1)
     return bool((np.sort(wins) == np.arange(len(matrix))).all())
 
 
 def gamma_btm(matrix: PreferenceMatrix) -> float | None:
-    """Return the smallest gamma, at least 1, with which relaxed transitivity holds; None if there is no winner.
+    """Return the smallest gamma >= 1 for which relaxed transitivity holds, or None if there is no Condorcet winner.
 
     Yue, Joachims. Beat the Mean Bandit. ICML 2011, section 3.1.
 
@@ -45,10 +45,10 @@ def gamma_btm(matrix: PreferenceMatrix) -> float | None:
 
 
 def gamma_rucb(matrix: PreferenceMatrix) -> float | None:
-    """Return the smallest gamma with which relaxed transitivity holds for all j and k, even if k beats j.
+    """Return the smallest gamma for which relaxed transitivity holds for all j and k, even if k beats j.
 
-    None if there is no winner. The paper prints the inequality with p in place of p - 1/2, but its values 4.85, 11.6
-    and 47.3 agree with this definition (Zoghi et al., RUCB, ICML 2014, appendix).
+    The result is None if there is no Condorcet winner. The paper (Zoghi et al., RUCB, ICML 2014, appendix) prints the
+    inequality with p in place of p - 1/2. But its values 4.85, 11.6 and 47.3 agree with p - 1/2.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def _gamma(matrix: PreferenceMatrix, *, every_pair: bool) -> float | None:
 
 
 def triangle_violations(matrix: PreferenceMatrix) -> int | None:
-    """Return how many pairs (j, k) break the stochastic triangle inequality; None if there is no winner."""
+    """Return how many pairs (j, k) break the stochastic triangle inequality, or None if there is no winner."""
     split = _without_winner(matrix)
     if split is None:
         return None
@@ -84,7 +84,7 @@ def triangle_violations(matrix: PreferenceMatrix) -> int | None:
 
 
 def strong_violations(matrix: PreferenceMatrix) -> tuple[int, int]:
-    """Return how many triples break strong transitivity, and how many triples there are: i beats j, and j beats k."""
+    """Return how many triples (i beats j, and j beats k) break strong transitivity, and the number of all triples."""
     e = matrix.p - 0.5
     broken = triples = 0
     for j in range(len(e)):
@@ -102,7 +102,7 @@ def cyclic_triples(matrix: PreferenceMatrix) -> int:
 
 
 def find_cycle(matrix: PreferenceMatrix) -> tuple[str, ...] | None:
-    """Return three rankers that beat each other in a circle, each the next one; None if there are none."""
+    """Return three rankers that beat each other in a circle, or None if there are none."""
     beats = matrix.p > 0.5
     paths = (beats.astype(np.float64) @ beats) * beats.T  # [i, k]: number of cycles i, j, k
     if not paths.any():
@@ -113,17 +113,15 @@ def find_cycle(matrix: PreferenceMatrix) -> tuple[str, ...] | None:
 
 
 def top_cycle(matrix: PreferenceMatrix) -> tuple[str, ...]:
-    """Return the smallest set of rankers that all beat every ranker outside of the set, also called the Smith set.
-
-    In the graph of "beats or ties", it is the strongly connected component of a ranker with the highest Copeland score.
-    """
+    """Return the smallest set of rankers that all beat every ranker outside of the set, also called the Smith set."""
+    # In the graph of "beats or ties", it is the strong component of a ranker with the highest Copeland score.
     _, label = scipy.sparse.csgraph.connected_components(matrix.p >= 0.5, directed=True, connection="strong")
     order = matrix.copeland_order
     return tuple(matrix.names[k] for k in order if label[k] == label[order[0]])
 
 
 def _without_winner(matrix: PreferenceMatrix) -> tuple[FloatVector, FloatMatrix] | None:
-    """Return e of the winner against the others, and e among the others; None if there is no Condorcet winner."""
+    """Return e for the winner against the other rankers, and e among the other rankers."""
     if matrix.condorcet_winner is None:
         return None
     winner = matrix.index(matrix.condorcet_winner)

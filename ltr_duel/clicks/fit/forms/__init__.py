@@ -1,4 +1,4 @@
-"""The forms of click models that can be fitted; each module has the equations of one form."""
+"""The forms of click models that can be fitted. Each module has the equations of one form."""
 
 from __future__ import annotations
 

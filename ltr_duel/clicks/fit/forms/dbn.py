@@ -1,4 +1,4 @@
-"""The dynamic Bayesian network model (DBN): a click may satisfy the user; other users go on with some probability.
+"""The dynamic Bayesian network model (DBN): users stop if a click satisfies them, and may also stop at other times.
 
 Chapelle, Zhang. A Dynamic Bayesian Network Click Model for Web Search Ranking. WWW 2009.
 """
@@ -13,7 +13,7 @@ class Model(Parameters):
 
 
 def step(model: Model, item: int, k: int, last: int) -> tuple[float, float, float, float]:
-    """Users stop if a click satisfies them; otherwise they go on with a constant probability."""
+    """Users stop if a click satisfies them. Otherwise they go on with a constant probability."""
     going_on = model.theta[2 * model.items]
     return model.theta[item], 1.0, going_on * (1.0 - model.theta[model.items + item]), going_on
 

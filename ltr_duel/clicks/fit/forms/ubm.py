@@ -1,4 +1,4 @@
-"""The user browsing model (UBM): noticing a document depends on its rank and on the rank of the last click above it.
+"""The user browsing model (UBM): users notice a document depending on its rank and the rank of the last click above.
 
 Dupret, Piwowarski. A User Browsing Model to Predict Search Engine Click Data from Past Observations. SIGIR 2008.
 """
@@ -10,12 +10,12 @@ from ltr_duel.core import kernel
 
 
 class Model(Parameters):
-    """Attraction of each item; attention of each rank, for each rank of the last click above it."""
+    """Attraction of each item, attention of each pair of a rank and the rank of the last click above it."""
 
 
 @kernel
 def attention(items: int, ranks: int, k: int, last: int) -> int:
-    """Return the index of the parameter. If no click is above, the last rank serves as the rank of the click."""
+    """Return the index of the parameter. If there is no click above, the last rank is used as the rank of the click."""
     return items + k * ranks + (last if last >= 0 else ranks - 1)
 
 

@@ -146,7 +146,6 @@ class Client:
         return bool(token) and not self._call("/events", {"token": token, "events": list(events)})[1]
 
     def _call(self, path: str, fields: dict[str, Any]) -> tuple[Any, str]:
-        """Return the answer of the service, and why it cannot be used; "" if it can be used."""
         if time.monotonic() < self._asleep.get(path, 0.0):
             return None, f"not sent, because a call failed recently: {self._why.get(path)}"
         answer, failed = None, True

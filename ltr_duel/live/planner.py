@@ -262,7 +262,6 @@ def logged_outcomes(log: ClickLog, settings: Settings, *, before: float) -> dict
 
 
 def _parsed(log: ClickLog, impressions: list[str], lines: Any) -> tuple[IntVector, Coins]:
-    """Read the version of the plan and the coin from each name of an impression."""
     for k, name in enumerate(impressions):
         if not IMPRESSION.fullmatch(name):
             message = f"impression '{name}' belongs to no plan; valid: 3-0123456789abcdef"

@@ -40,7 +40,6 @@ def _outside(name: str, low: int, high: str) -> str:
 
 
 def _first(name: str, wrong: str) -> str:
-    """Return SQL, in braces, for the first entry ``e`` of a list that satisfies a condition."""
     return f"{{list_filter({name}, lambda e: {wrong})[1]}}"
 
 
@@ -184,7 +183,7 @@ def code_rows(engine: Any, rows: Relation, checks: Sequence[Check]) -> Relation:
 
 
 def message(row: Any, text: str) -> str:
-    """Return the message on a row, given as an Arrow table. SQL in braces is replaced by its value."""
+    """Return the message of a check on a row, which is given as an Arrow table."""
     import duckdb
 
     parts = re.split(r"[{}]", text)
@@ -219,7 +218,7 @@ def _repeated(engine: Any, rows: Relation) -> tuple[list[int], dict[int, int]]:
 
 
 def _unit_of_time(engine: Any, rows: Relation) -> list[Check]:
-    """Return the check for times in another unit. Times must count from 0, or be dates between 1990 and 2100."""
+    """Return a check of the unit of times. Times must count from 0, or be dates between 1990 and 2100."""
     if "time" not in rows.columns:
         return []
     sql = f"SELECT min(time) AS first, max(time) AS last FROM t WHERE time > -1e300 AND time < {LATEST}"

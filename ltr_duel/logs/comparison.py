@@ -86,7 +86,7 @@ class Comparison:
 
     @property
     def tests(self) -> int:
-        """Number of pairs of rankers, including pairs never shown. They share the error probability."""
+        """Number of pairs of rankers, including pairs never shown. The error probability is divided among all pairs."""
         return len(self.names) * (len(self.names) - 1) // 2
 
     @property

@@ -243,7 +243,7 @@ AnyOutcome = str | Outcome | Ratio
 
 
 def ratio_in(outcome: AnyOutcome, names: Collection[str] = ()) -> AnyOutcome:
-    """Convert a text such as ``purchase/click`` to a `Ratio`. Return other outcomes, and all ``names``, unchanged."""
+    """Convert a text such as ``purchase/click`` to a `Ratio`, unless it is one of ``names``."""
     if isinstance(outcome, str) and outcome not in names and outcome.strip("/").count("/") == 1:
         return Ratio(*outcome.split("/"))
     return outcome

@@ -144,7 +144,7 @@ def _frame(split: Comparison, labels: dict[str, Any], now: Intervals, comparison
 
 
 def _parts(log: ClickLog, rows: Any, comparison: Comparison, by: str) -> tuple[str, list[str], dict[str, Any]]:
-    """Return SQL that computes the part of an outcome, the names of the parts, and relations for this SQL."""
+    """Return SQL for the number of an outcome's part, the names of all parts, and the relations that the SQL reads."""
     engine, own = log.engine, by in rows.columns and by in (*LOG_COLUMNS, *log.context)
     count = f'SELECT count("{by}") AS n FROM impressions'
     if own and engine.query(count, impressions=rows)["n"][0].as_py():  # an own column may be empty

@@ -200,8 +200,8 @@ def _course(engine: Any, outcomes: Any) -> Course:
 
 
 def _clusters(engine: Any, groups: Any, unit: int) -> Clusters:
-    """Count clusters with equal sums. A size of 1 is stored as the integer ``unit``."""
     sql = """SELECT pair, n, total, count(*) AS number FROM g WHERE n > 0 OR total <> 0
       GROUP BY pair, n, total ORDER BY pair, n, total"""
     pair, n, total, number = (column.to_numpy() for column in engine.query(sql, g=groups).columns)
+    # the sizes of a ratio are stored as multiples of 1 / unit
     return Clusters(pair.astype(np.int64), n / unit if unit > 1 else n, total, number)

@@ -1,4 +1,4 @@
-"""Export the click log of a live experiment, with all pages that count and compare rankers."""
+"""Export the click log of a live experiment. It has all counted pages of several rankers."""
 
 from __future__ import annotations
 

@@ -181,7 +181,8 @@ class LivePlan:
     def bucket(self, user: str) -> float:
         """Return the bucket of a user, a number from 0 to below 1 that does not change during the experiment.
 
-        Users with buckets below ``share`` take part. Users with buckets from 1 - ``holdback`` on are held back.
+        Users with buckets below ``share`` take part. Users with buckets of 1 - ``holdback`` or more always get the
+        incumbent's list.
         """
         return float(_generator(hashlib.sha256(f"{self.salt}\0{user}".encode()).digest()).random())
 

@@ -221,7 +221,7 @@ def beats_all(wins: IntMatrix) -> FloatVector:
 def regret_bound(exposure: FloatVector, high: FloatMatrix) -> float:
     """Return an upper bound of what the experiment has cost users, which holds at all times.
 
-    Showing a ranker costs half of the mean outcome of the best ranker against it. A page costs the average over its
+    Showing a ranker costs half of the mean outcome by which the best ranker beats it. A page costs the average over its
     rankers. The best ranker is unknown, so the bound is the highest cost over all rankers that may be the best. It is
     NaN if the upper ends ``high`` of intervals show that no ranker can be the best.
     """

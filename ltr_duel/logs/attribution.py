@@ -47,8 +47,8 @@ class Outcome:
         Credit an event that names no impression to the last exposure of its item to its user, if this exposure is not
         older than ``within``, such as ``7d``. By default, events that name no impression do not count.
     window : float, optional
-        Time in seconds after an exposure in which its events count, as in live experiments. With a window, events with
-        a value of 0 or less do not count. By default, there is no window.
+        Count an event only if it happens at most this number of seconds after its exposure, as in live experiments.
+        With a window, events with a value of 0 or less do not count. By default, there is no window.
 
     Examples
     --------

@@ -91,7 +91,8 @@ def decide(
 ) -> Decision:
     """Decide which ranker wins, by the primary outcome.
 
-    There is no decision if a check of the log fails, or if a guardrail does not hold for the winner.
+    There is no decision if a check of the log fails, or if a guardrail does not hold for the winner. A guardrail is
+    another outcome that must not get worse.
 
     Parameters
     ----------

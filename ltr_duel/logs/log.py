@@ -133,7 +133,7 @@ class ClickLog:
 
     @property
     def other_columns(self) -> tuple[str, ...]:
-        """Columns of the files that are not columns of a log, and are not read."""
+        """Columns of the files that are not read, because a log has no columns of these names."""
         return tuple(self.loaded.strange)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Read the files of a log. A mapping says which of their columns are the columns of a log.
+"""Read the files of a log. A mapping says which columns of the files are the columns of a log.
 
 A mapping is a TOML file with the sections ``[exposures]`` and ``[events]``. Exposures are the lists that users saw, and
 events are users' actions, such as clicks. Each line of a section maps a column of a log to a column of the file, or to

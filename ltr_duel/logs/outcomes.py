@@ -1,7 +1,8 @@
 """Compute the outcomes of a log: a table with one row for each impression and each pair of its rankers.
 
 The owner of a document is the ranker that contributed it to the list. If a log names owners, the SQL engine computes
-the outcomes. If it has page tokens, the comparison methods compute them. Outcomes are integers, so sums are exact.
+the outcomes. If a log has page tokens, which say how each list was made, the comparison methods compute the outcomes.
+Outcomes are integers, so sums are exact.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ def required_impressions(
 ) -> list[SampleSize]:
     """Return the numbers of impressions that are needed to detect effects of given sizes.
 
-    Users are assumed to return as often as now. All impressions compare the pair with an equal probability.
+    Users are assumed to return as often as now. Each impression compares the pair with the same probability.
 
     Parameters
     ----------

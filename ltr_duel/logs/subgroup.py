@@ -1,6 +1,6 @@
 """Compare rankers in parts of a log, such as days or devices, and by secondary outcomes.
 
-No decision is based on these results. Intervals and p-values are corrected for the number of rows of a table
+No decision is based on such comparisons. Intervals and p-values are corrected for the number of rows of a table
 (Bonferroni). A test shows whether the mean of a pair of rankers differs between the parts of the log.
 """
 
@@ -31,7 +31,7 @@ _FEWEST = 5.0  # minimum degrees of freedom of a part in this test
 
 
 class SubgroupTable(NamedTuple):
-    """A table of means of the parts of a log, or of secondary outcomes."""
+    """A table of means, for each part of a log or for each secondary outcome."""
 
     by: str  # the first column: day, week, outcome, or a column of the log
     frame: pd.DataFrame  # a row for each pair and part; the leading ranker comes first

@@ -147,7 +147,7 @@ class Course(NamedTuple):
     sums: dict[str, Any]  # columns of `_SUMS`, exact integers
 
     def until(self, name: str, periods: IntVector, pairs: int) -> Any:
-        """Return the sum from the beginning of the log to the end of each period, with shape (periods, pairs)."""
+        """Return the sum ``name`` from the start of the log to the end of each period, with shape (periods, pairs)."""
         out = np.zeros((len(periods), pairs), np.int64)
         np.add.at(out, (np.searchsorted(periods, self.period), self.pair), self.sums[name])
         return out.cumsum(axis=0) / (UNIT if name in ("total", "square") else 1)

@@ -103,7 +103,7 @@ class Sample(NamedTuple):
 
     @property
     def loss(self) -> FloatVector:
-        """The loss during the budget and during an equally long period after it, divided by the budget; shape (R,)."""
+        """The sum of ``lost`` and ``after``; shape (R,)."""
         return np.asarray(self.lost + self.after)
 
 
@@ -116,7 +116,7 @@ class RunRequest(NamedTuple):
 
 
 class Simulator:
-    """Runs candidates, always with the seed, the batch and the number of threads that are given here.
+    """Runs candidates with a fixed seed, batch and number of threads.
 
     batch: the number of impressions that are shown before any of their clicks is known.
     compiled: whether to compile the code; if False, it runs as plain Python.
@@ -186,7 +186,7 @@ class Simulator:
         return run, oracle, recorder, order
 
     def users(self, world: World, names: tuple[str | int, ...]) -> ClickModel:
-        """Return the users of a run. If a click model was estimated, probabilities are drawn within their errors."""
+        """Return the click model of a run. Estimated probabilities are drawn at random for each run."""
         if not world.errors:
             return world.users
         return world.sampled_users(stream(self._seed, "advice", *names, world.users.name, "users"))

@@ -1,6 +1,6 @@
 """The answer of `advise`: which candidate to deploy, and what the simulations measured for each candidate.
 
-A candidate is a policy with a comparison method. Each candidate is simulated with each click model, which gives one
+A candidate is a policy with a comparison method. For each click model, the simulations of a candidate give one
 `WorldResult`.
 """
 
@@ -33,7 +33,7 @@ class Estimate(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """The number of impressions after which a condition stays true, with an interval. None means never."""
+    """The number of impressions after which a condition stays true, with a confidence interval. None means never."""
 
     value: int | None
     low: int | None
@@ -238,7 +238,7 @@ def mean(values: ArrayLike, confidence: float, unseen: float = 0.0) -> Estimate:
 
 
 def reached(curve: tuple[Estimate, ...], times: IntVector, confidence: float) -> Reached:
-    """Return after how many impressions the curve stays at or above ``confidence``, with an interval."""
+    """Return after how many impressions a curve stays at or above ``confidence``, with a confidence interval."""
 
     def first(part: str) -> int | None:
         fails = np.flatnonzero([getattr(point, part) < confidence for point in curve])

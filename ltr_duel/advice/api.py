@@ -46,9 +46,9 @@ def advise(
 ) -> Advice:
     """Find, by simulation, which policy and which comparison method to deploy for some rankers.
 
-    A candidate is a policy with a method. It is right if it names a ranker that is as good as the best one within the
-    margin. The advised candidate is right often enough and costs users the least NDCG. The cost also covers a period of
-    the same length after the experiment, in which users see the named ranker.
+    A candidate is a policy with a method. It is right if it names the best ranker, or a ranker that is as good within
+    the margin. Among the candidates that are right often enough, the one that costs users the least NDCG is advised.
+    The cost includes a period of the same length after the experiment, in which users see the named ranker.
 
     Parameters
     ----------
@@ -57,7 +57,8 @@ def advise(
     budget : int
         The number of impressions of the experiment, from 100 to 10^9.
     clicks : str, ClickModel or sequence of them
-        The click models that may describe your users. A candidate is judged by the worst of them.
+        The click models that may describe your users. A candidate is judged by the click model with which
+        it does worst.
     confidence : float
         The probability with which the candidate must be right at the end, from 0.5 to 0.999. It is also the confidence
         of all intervals.

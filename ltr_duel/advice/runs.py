@@ -1,7 +1,7 @@
 """Simulate candidates on all cores, and measure how much NDCG users lose.
 
 In each step, a simulated user sees one list for a random query. The loss of this list is the NDCG of the best ranker's
-list for the same query, minus the NDCG of the list. If a policy shows a single ranker, no list is made, and the mean
+list for the same query, minus the NDCG of the list. If a policy shows a single ranker and compares nothing, the mean
 loss of this ranker is used.
 """
 

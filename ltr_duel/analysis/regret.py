@@ -127,7 +127,7 @@ def plot_facets(
     """Plot regret against the steps, with a panel for each problem of a study and one legend.
 
     If a problem has no Condorcet winner, its average regret is undefined. Its panel shows Copeland regret instead, and
-    the title says so. The panel stays empty if the table lacks Copeland regret, or if ``columns`` contains it anyway.
+    the title says so. If another panel shows Copeland regret already, the panel stays empty.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def plot_facets(
         A table with the columns problem, policy, horizon, repetition, t and the regrets, such as the result of
         `StudyResults.to_frame`.
     columns : sequence of str
-        The columns of the regrets to plot. If there are several, each problem has a row of panels.
+        The columns of the regrets to plot. With several columns, each problem has a row of panels.
     spread, start, log, **choices : optional
         See `plot_regret`. The default ``width`` is "text", with up to three panels side by side.
 

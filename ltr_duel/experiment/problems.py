@@ -70,7 +70,7 @@ def build_problems(file: SpecFile, *, jobs: int = -1, estimate: bool = True) -> 
 
     With ``estimate=False``, a placeholder replaces each matrix that would have to be estimated.
 
-    Raises `InputError` if a file cannot be read or values are inconsistent. The message begins with file and key.
+    Raises `InputError` if a file cannot be read or values are inconsistent. The message names the file and the key.
     """
     problems: list[Problem] = []
     reading = Reading(file.path.parent, jobs, estimate)

@@ -112,7 +112,7 @@ READING = [field.name for field in fields(ReadingSpec) if field not in fields(Pr
 
 @dataclass(frozen=True)
 class CorpusSpec(ReadingSpec):
-    """The rankers of a corpus. Simulated users compare them by their clicks."""
+    """The rankers of a corpus. The clicks of simulated users compare the rankers."""
 
     path: tuple[str, ...] = schema.axis(schema.text, default=())
     synthetic: Synthetic | None = schema.table(Synthetic, default=None)

@@ -21,7 +21,7 @@ _FORMAT = "ltr_duel.study/2"
 
 
 class StoppedError(InputError):
-    """Runs cannot be stored, or workers are lost. Finished runs are kept, and the same command continues."""
+    """Runs cannot be stored, or workers are lost. Finished runs are kept, and the same command does the other runs."""
 
 
 class Group(NamedTuple):

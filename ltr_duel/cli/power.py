@@ -42,7 +42,7 @@ def command(
 ) -> None:  # fmt: skip
     """Plan how many impressions an experiment needs to show the better ranker.
 
-    The table has two numbers: one if you look at the results only at the end, and one if you look at any time. With
+    One number holds if you look at the results once, at the end. The other number holds for looks at any time. With
     more than two rankers, one ranker must be ahead of each other ranker by the effect. How much outcomes vary is
     estimated from a LOG or from simulated users (--users). With --effect alone, this variation is assumed.
     """

@@ -1,6 +1,6 @@
 """Flip 32 coins at once: compare random words with words that represent probabilities.
 
-The compiler would not make these instructions from a loop. A tournament between arms takes a third of the time.
+The compiler would not make instructions as fast as these from a loop.
 """
 
 from __future__ import annotations

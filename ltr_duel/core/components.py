@@ -44,7 +44,7 @@ class Component:
     choices : mapping of str to tuple of str
         The valid values of each parameter that is a string.
     cite : str
-        The sources, with the main one first: keys of ``references.bib``, separated by commas, or a BibTeX entry.
+        Keys of ``references.bib``, separated by commas with the main source first, or a single BibTeX entry.
     where : str
         The section or algorithm in the main source.
 
@@ -108,7 +108,7 @@ class Registry(Generic[Item]):
     files : tuple of str, optional
         A suffix of file names, and the location of a function that makes a component from a file with this suffix.
         Users may then type the name of a file. The name of the component ends with the first digits of the file's
-        SHA-256, for example ``users.json#1f0c8a93``. With these digits, a name is refused if the file has changed.
+        SHA-256, for example ``users.json#1f0c8a93``. A name with these digits is refused if the file has changed.
 
     Examples
     --------

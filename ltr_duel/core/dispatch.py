@@ -53,7 +53,7 @@ def _dispatched(stub: Callable[P, R], inline: str, options: dict[str, Any]) -> C
 
 
 def implement(stub: Callable[..., Any], kind: type, function: Callable[..., Any]) -> None:
-    """Make ``function`` the implementation of a `dispatched` stub for first arguments of the class ``kind``."""
+    """Register a function as the implementation of a `dispatched` stub for arguments of the class ``kind``."""
     text = interpreted(function)  # even a kernel is not compiled separately here, but as a part of its caller
     wanted, given = (", ".join(inspect.signature(part).parameters) for part in (stub, text))
     if given != wanted:

@@ -56,8 +56,8 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 def outlined(function: Callable[P, R]) -> Callable[P, R]:
     """Compile like `kernel`, for functions with loops over arrays.
 
-    The code of a `kernel` is always copied into a `dispatched_call` that calls it, which often makes loops over arrays
-    slower. The code of this function is copied only if the compiler expects a gain.
+    A `dispatched_call` contains a copy of each kernel that it calls, even if the copy is slower. It contains a copy of
+    this function only if the compiler expects a gain.
     """
     return kernel_for(function, forceinline=False)
 
@@ -67,8 +67,8 @@ def kernel_for(
 ) -> Callable[P, R]:
     """Compile a function like `kernel`. It may call `dispatched` functions that are implemented in other ``modules``.
 
-    Stored code is used until a source file of these modules changes. ``parts`` maps global names that the kernel calls
-    to functions, whose code is copied into the kernel.
+    Stored code is used until a source file of these modules changes. ``parts`` is a dict of functions whose code is
+    copied into the kernel. The keys are the global names by which the kernel calls them.
     """
     if numba.config.DISABLE_JIT:
         return interpreted(function)

@@ -35,7 +35,7 @@ class _Model(models.PrimitiveModel):  # type: ignore[misc]
 
 
 def words_of(value: Any) -> list[Any]:
-    """Return a value as 64-bit words: addresses, shapes and strides of arrays, integers, floats."""
+    """Return a value as 64-bit words. An array becomes its address, shape and strides."""
     if isinstance(value, tuple):
         return [word for part in value for word in words_of(part)]
     if isinstance(value, np.ndarray):

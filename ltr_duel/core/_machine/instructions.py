@@ -115,7 +115,7 @@ def compiled_text(
     """Return a copy of a function for numba, in which replaced functions have their compiled form.
 
     numba stores compiled code beside the source file of a function. If ``folder`` is given, an empty file in this
-    folder takes the place of the source file. ``parts`` maps global names to further replacements.
+    folder takes the place of the source file. ``parts`` maps the names of further functions to their replacements.
     """
     given, code = function.__globals__, function.__code__
     names: dict[str, Any] = {"__name__": given["__name__"], _MARK: True}

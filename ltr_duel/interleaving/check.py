@@ -73,10 +73,10 @@ def check_method(method: str | Method) -> None:
 
 @contextmanager
 def _explained(kind: Method) -> Iterator[None]:
-    """Add to an error with a set of rankers how two Python functions say that they are for pairs only."""
     try:
         yield
     except Exception as error:
+        # Two Python functions count as a method for sets, too, unless their author says otherwise.
         if kind.state is not Functions:
             raise
         complaint = plugins.plugin_complaint(error) or f"{type(error).__name__}: {error}"
@@ -118,7 +118,6 @@ def _check_lists(kind: Method, comparer: Comparer, draw: Any) -> None:
 def _play_pairs(
     c: Comparison, slate: IntVector, won: SignMatrix, times: int, total: FloatMatrix, rng: Generator
 ) -> None:
-    """Add to ``total[i, j]`` the outcomes of ranker i against ranker j."""
     for _ in range(times):
         for a in range(slate.shape[0]):
             for b in range(a + 1, slate.shape[0]):

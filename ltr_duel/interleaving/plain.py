@@ -158,7 +158,6 @@ class Page:
         return [-1 if owner is None else self.rankers.index(owner) for owner in self.owners]
 
     def _positions(self, clicks: Iterable[Hashable]) -> list[int]:
-        """Return the clicked positions, ascending."""
         if isinstance(clicks, str | bytes) or not isinstance(clicks, Iterable):
             raise InputError(f"clicks must be a list of document ids, not {errors.shown(clicks)}")
         position = {document: k for k, document in enumerate(self.shown)}
@@ -233,7 +232,6 @@ def interleave(
 
 
 def _orders(rankings: Mapping[str, Sequence[Hashable]]) -> tuple[list[Hashable], SmallIntMatrix]:
-    """Number the documents. Return the documents in this order, and each list as a row of numbers."""
     if not isinstance(rankings, dict | Mapping):
         raise InputError(f"rankings must be a mapping of names to lists, not {type(rankings).__name__}")
     if not 2 <= len(rankings) <= MOST_RANKERS:
@@ -270,7 +268,6 @@ def _orders(rankings: Mapping[str, Sequence[Hashable]]) -> tuple[list[Hashable],
 
 
 def _complete(rows: list[list[int]]) -> None:
-    """Add the missing documents at the end of each list, ordered by their best rank in the other lists."""
     merged = dict.fromkeys(chain.from_iterable(zip_longest(*rows, fillvalue=-1)))
     for row in rows:
         held = {*row, -1}

@@ -28,14 +28,10 @@ _BEHIND_ALL = np.iinfo(np.int16).max  # padding: a rank that is worse (larger) t
 
 
 class Params(NamedTuple):
-    """Parameters of SOSM."""
-
     tau: float = 3.0
 
 
 class State(NamedTuple):
-    """Constants and scratch."""
-
     top: int
     points: IntVector  # (top + 1,) points[rho], proportional to rho^-tau; points[0] unused
     draft: Draft
@@ -55,7 +51,6 @@ def points_by_rank(top: int, tau: float) -> IntVector:
 
 
 def init(size: Size, params: Params, outcome: str) -> State:
-    """Allocate the state."""
     room = -(-size.top // SMALL_AT_ONCE) * SMALL_AT_ONCE
     return State(
         size.top,
@@ -71,7 +66,6 @@ def init(size: Size, params: Params, outcome: str) -> State:
 def score_slate(
     state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, length: int, n_clicks: int
 ) -> None:
-    """Write the score of each ranker of the slate into ``state.scores``."""
     start = lists.query_ptr[query]
     for a in range(size):
         row, ranks = a * state.room, lists.rank[slate[a], start:]
@@ -93,7 +87,6 @@ def credit_slate(
     state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, length: int, n_clicks: int,
     won: SignMatrix,
 ) -> None:  # fmt: skip
-    """Compare the scores of the rankers."""
     score_slate(state, lists, query, slate, size, page, length, n_clicks)
     rank_scores(state.scores, size, won)
 

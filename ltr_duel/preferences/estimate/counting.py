@@ -65,7 +65,6 @@ class PairCounter:
                 matrix[piece.first, piece.second] += column
 
     def _count(self, piece: Piece) -> IntMatrix:
-        """Return one row (lists, total, square, within) for each pair of a piece."""
         settings, names = self.settings, self.settings.rankings.names
         if not hasattr(self._local, "evaluator"):
             self._local.evaluator = open_evaluator(settings)
@@ -85,7 +84,7 @@ class PairCounter:
 
 
 def queries_of(block: int, settings: Settings) -> IntVector:
-    """Return the query of each unit of a block. The result is empty if queries are drawn at random.
+    """Return the queries that a block visits, in order. The result is empty if queries are drawn at random.
 
     All pairs visit the queries in the same order. Each pass over all queries has a new random order.
     """

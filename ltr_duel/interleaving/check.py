@@ -27,8 +27,8 @@ _FAR = 5.0  # a mean that is more standard errors away from its expected value i
 def check_method(method: str | Method) -> None:
     """Test that the lists and outcomes of a comparison method are valid and fair.
 
-    A list must contain only documents of the query, none of them twice, and must be as long as possible. Identical
-    rankers must win equally often. If two rankers are swapped, the mean outcome must change its sign. A ranker with the
+    A list must be as long as possible. All its documents must be different documents of the query. Identical rankers
+    must win equally often. If two rankers are swapped, the mean outcome must change its sign. A ranker with the
     relevant documents at the top must beat a ranker with the reverse order on average. Outcomes must be from -1 to 1.
     The same seed must give the same list, and compiled code must give the same outcomes as plain Python.
 

@@ -66,7 +66,7 @@ class Comparer:
     method : str or Method
         The comparison method. A name may have parameters (``probabilistic:tau=1``).
     outcome : str, optional
-        The outcome rule, which says who won. By default the first rule of the method.
+        The outcome rule, which says who won. The default is the first rule of the method.
     top : int
         Number of documents in a list, at most 1,000.
 

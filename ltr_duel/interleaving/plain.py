@@ -44,7 +44,8 @@ class Page:
     shown : tuple
         The ids of the shown documents, from the top.
     owners : tuple of str or None
-        For each shown document, the name of the ranker that contributed it. It is None if no single ranker did.
+        For each shown document, the name of the ranker that contributed it. None if no single ranker contributed
+        the document.
     method : str or Method
         The name of the comparison method with its parameters, or the `Method` if it is not registered.
     outcome : str
@@ -194,7 +195,7 @@ def interleave(
     method : str or Method
         The comparison method. A name may have parameters (``"probabilistic:tau=1"``).
     outcome : str
-        The outcome rule, which says who won. By default the first rule of the method.
+        The outcome rule, which says who won. The default is the first rule of the method.
     top : int
         Largest number of documents on the page, from 1 to 1,000.
     seed : int, optional

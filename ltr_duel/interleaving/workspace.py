@@ -52,7 +52,7 @@ class Workspace:
 
     @property
     def kept(self) -> Any:
-        """Numbers that the method stored at the last draw, for the credit."""
+        """The numbers that the last draw stored, and that the credit needs."""
         return getattr(self._state, "kept", np.zeros(0))
 
     def draw(self, orders: SmallIntMatrix, rng: Generator) -> tuple[list[int], list[int], tuple[float, ...]]:

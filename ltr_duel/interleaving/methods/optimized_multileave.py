@@ -3,8 +3,8 @@
 At each position, a sampled list shows the best remaining document of a random ranker. A click on a document gives each
 ranker the credit 1 / r, where r is the rank of the document in the order of this ranker. A linear program finds a
 probability for each list. For every k, clicks on the first k positions should give all rankers the same mean credit. Of
-several fair solutions, the program takes the one with the smallest variance between the credits of the rankers. For the
-variance, the credit at position k is divided by k.
+several fair solutions, the program takes the one with the smallest variance between the credits of the rankers. In this
+variance, a click at position k has the weight 1 / k.
 
 With few lists and many rankers, a fair solution often does not exist. The program then minimises the sum of variance
 and unfairness, as Manabe et al. do. For each k, the unfairness is the largest difference between the mean credits of

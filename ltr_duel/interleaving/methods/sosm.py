@@ -4,8 +4,8 @@ The list is built as in team-draft multileave. For the credit, each ranker puts 
 where they have the ranks rho = 1, 2, ... The score of the ranker is the sum of rho^-tau over the clicked documents. The
 exponent tau is 3 by default. The higher score wins. Random clicks may favour some rankers (see docs/methods.md).
 
-To find ties exactly, scores are multiplied by a large number and stored as integers. If tau is 3, this is exact for up
-to 15 shown documents. For longer lists, and for a tau that is not whole, rho^-tau is rounded.
+To find ties exactly, scores are multiplied by a large number and stored as integers. If tau is 3, the integers are
+exact for up to 15 shown documents. For longer lists, and for a tau that is not whole, rho^-tau is rounded.
 
 Brost, Cox, Seldin, Lioma. An Improved Multileaving Algorithm for Online Ranker Evaluation. SIGIR 2016.
 """

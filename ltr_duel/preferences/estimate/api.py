@@ -53,9 +53,9 @@ def estimate_preferences(
         The number of rankers in a set. If you give it, sets are compared instead of pairs. For methods that can only
         compare sets, the default is all rankers, but at most 200.
     comparisons : int, optional
-        The number of comparisons of each pair, at least 2. If sets are compared, it is a mean over all pairs. The
-        default is 1,000, or 4,000 for sets and without variance reduction. It may be rounded up to a multiple of 2 or
-        4. With ``target_error``, this is the number to begin with.
+        The number of comparisons of each pair, at least 2. If sets are compared, this number is a mean over all pairs.
+        The default is 1,000, or 4,000 for sets and without variance reduction. The number may be rounded up to a
+        multiple of 2 or 4. With ``target_error``, this is the number to begin with.
     top : int
         The number of documents that a list shows.
     seed : int

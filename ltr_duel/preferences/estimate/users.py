@@ -116,7 +116,7 @@ def _mean_by_balance(
 
 @kernel
 def find_owners(comparison: Comparison, tree: Tree, shown: PairList) -> None:
-    """Compute ``tree.q`` for all ranks that can be clicked."""
+    """Compute, for each rank that can be clicked, the probability that the first ranker contributed the document."""
     c, n = comparison, 0
     for k in range(shown.length):
         if tree.click[k] > 0.0:

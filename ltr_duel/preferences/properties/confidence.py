@@ -6,8 +6,9 @@ wins and losses that would give the standard error of the pair (`effective_count
 better.
 
 The probability that a ranker is the Condorcet winner is the product of the probabilities of its pairs. If pairs share
-lists or queries, this product is too small (Slepian's inequality). For Copeland and Borda winners, the true preferences
-are drawn at random many times. For the same matrix, the random numbers are always the same.
+lists or queries, this product is too small (Slepian's inequality). For Copeland and Borda winners, possible true
+preferences are drawn at random many times, and the probabilities say how often each ranker was a winner. For the same
+matrix, the random numbers are always the same.
 """
 
 from __future__ import annotations

@@ -172,7 +172,6 @@ def strongly_transitive_fit(p: FloatMatrix, error: FloatMatrix) -> FloatMatrix:
 
 
 def _isotonic(p: FloatMatrix, weight: FloatMatrix) -> FloatMatrix:
-    """Return the closest matrix with increasing rows and decreasing columns above the diagonal (Dykstra)."""
     size, isotonic = len(p), scipy.optimize.isotonic_regression
     fitted, by_rows, by_columns = p.copy(), np.zeros_like(p), np.zeros_like(p)
     for _ in range(_SWEEPS):

@@ -84,7 +84,10 @@ def triangle_violations(matrix: PreferenceMatrix) -> int | None:
 
 
 def strong_violations(matrix: PreferenceMatrix) -> tuple[int, int]:
-    """Return how many triples (i beats j, and j beats k) break strong transitivity, and the number of all triples."""
+    """Return how many triples (i, j, k) break strong transitivity, and the number of all triples.
+
+    In each of these triples, i beats j and j beats k.
+    """
     e = matrix.p - 0.5
     broken = triples = 0
     for j in range(len(e)):

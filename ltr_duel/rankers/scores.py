@@ -67,7 +67,8 @@ def rankings_from_scores(
     ties, seed, jobs
         The same parameters as in `feature_rankers`.
     cache_key : mapping, optional
-        All facts that determine the scores. If they are given, the orders are stored in the cache under this key.
+        If a key is given, the orders are stored in the cache under this key. It must contain all facts that determine
+        the scores.
 
     Returns
     -------

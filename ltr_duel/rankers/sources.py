@@ -91,7 +91,7 @@ def rankers_named(
     Returns
     -------
     Rankings
-        ``provenance["rankers"]`` has the kind, the file and the digest of each ranker that is not a plain feature.
+        ``provenance["rankers"]`` has the kind, the file and the SHA-256 of each ranker that was read from a file.
 
     Raises
     ------

@@ -24,7 +24,7 @@ class Corpus(components.Component):
     licence, terms_url : str
         The short name of the licence, and the page with the terms, which the user must accept.
     obtain : str
-        What a user must do if the corpus cannot be downloaded automatically. Messages add the command to run then.
+        What a user must do if the corpus cannot be downloaded automatically, without a full stop at the end.
     archive : str
         The name of the file that contains the corpus.
     urls : tuple of str

@@ -1,7 +1,7 @@
 """Read judgements, runs and tables of scores from TREC files, other tables, data frames, dictionaries and records.
 
-Columns may have the names that other tools use. Ids are kept as text, so that 007 and NA stay as they are. If pandas
-has converted whole numbers to floats, the ``.0`` at the end of the ids is removed.
+Columns may have the names that other tools use, for example ``qid`` or ``query_id``. Ids are kept as text, so that 007
+and NA stay as they are. If pandas has converted whole numbers to floats, the ``.0`` at the end of the ids is removed.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def judge_documents(
     fitted : FittedClicks
         A click model that was fitted to sessions with documents, not with grades.
     sessions : Sessions
-        The sessions that the model was fitted to. Sessions after them, for example for an evaluation, are ignored.
+        The sessions that the model was fitted to. Later sessions are ignored.
     grades : int
         Number of grades, from 2 to 1000.
     min_impressions : int

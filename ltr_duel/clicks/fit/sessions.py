@@ -38,7 +38,7 @@ class Sessions(NamedTuple):
         cls, lengths: IntVector, query: IntVector, document: IntVector, click: NDArray[np.bool_],
         user: IntVector | None, queries: Sequence[str], documents: Sequence[str],
     ) -> Sessions:  # fmt: skip
-        """Return sessions whose items are documents. A document that two queries have in common is two items."""
+        """Return sessions whose items are documents. A document of two queries counts as two items."""
         pairs, item = np.unique(np.repeat(query, lengths) << 32 | document, return_inverse=True)
         names = np.array(queries, object)[pairs >> 32], np.array(documents, object)[pairs & 0xFFFFFFFF]
         return cls(_pointers(lengths), item.astype(np.int64), click, query, len(pairs), False, user, names)

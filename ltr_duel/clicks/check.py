@@ -9,8 +9,9 @@ from ltr_duel.core import InputError
 def check_click_model(model: str | ClickFamily) -> None:
     """Test that a click model can be used in simulations.
 
-    Each of its tables must have at least two grades, and one click and one stop probability for each grade. Better
-    documents must not be clicked less often.
+    A click model has a table of probabilities for each number of relevance grades that it supports. Each table must
+    have at least two grades, and for each grade a click probability and a stop probability. Better documents must not
+    be clicked less often.
 
     Parameters
     ----------

@@ -63,14 +63,14 @@ def text_key(files: Sequence[Path], options: ReadOptions) -> str:
 
 
 def find_corpus(mark: str) -> Path | None:
-    """Return the folder of the corpus that has a file ``mark`` (``text-<key>`` or ``corpus-<name>``), or None."""
+    """Return the folder of the cache that contains a file with the name ``mark``, or None."""
     with suppress(InputError):  # the user has no home folder
         return next((path.parent for path in (cache_home() / "corpora").glob(f"*/{mark}")), None)
     return None
 
 
 def keep_corpus(dataset: Dataset, mark: str) -> Path:
-    """Store a corpus if it is not stored yet, write the file ``mark``, and return the folder. Raises `InputError`."""
+    """Store a corpus if it is not stored yet, add the file ``mark``, and return its folder. Raises `InputError`."""
     key = digest_of([dataset.sha256, dataset.grades, dataset.lower_is_better, dataset.omits, _FORMAT])[:20]
     corpora = cache_home() / "corpora"
     folder = next(corpora.glob(f"[!.]*-{key}"), None)
@@ -137,7 +137,6 @@ def cached_arrays(key: Mapping[str, object] | None, kinds: Kinds, compute: Calla
 
 
 def _write(folder: Path, kinds: Kinds, fill: Callable[[Arrays], None], facts: Mapping[str, Any] | None = None) -> None:
-    """Write a folder. The function ``fill`` receives new arrays, which are mapped to its files."""
     _make_room(sum(prod(shape) * np.dtype(dtype).itemsize for dtype, shape in kinds.values()))
     with core_files.replacing_folder(folder) as temporary:
         arrays: Arrays = {}
@@ -152,10 +151,9 @@ def _write(folder: Path, kinds: Kinds, fill: Callable[[Arrays], None], facts: Ma
 
 
 def _read(folder: Path, names: Sequence[str] | Kinds) -> Arrays:
-    """Open the arrays of a folder as memory maps, and set the time of the folder's last use."""
     maps = {name: np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in names}
     with suppress(OSError):  # a read-only cache
-        os.utime(folder)
+        os.utime(folder)  # the time of the last use
     return {name: np.asarray(array) for name, array in maps.items()}
 
 

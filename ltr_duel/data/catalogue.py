@@ -24,7 +24,7 @@ class Corpus(components.Component):
     licence, terms_url : str
         The short name of the licence, and the page with the terms, which the user must accept.
     obtain : str
-        What a user must do if the corpus cannot be downloaded automatically. Messages continue this text.
+        What a user must do if the corpus cannot be downloaded automatically, without a full stop at the end.
     archive : str
         The name of the file that contains the corpus.
     urls : tuple of str
@@ -61,7 +61,7 @@ class Corpus(components.Component):
     main_part: str = field(default="", repr=False)
 
     def reading(self, **options: Any) -> ReadOptions:
-        """Return the options for reading the corpus. The given options replace its own, unless they are None."""
+        """Return the options for reading the corpus. Arguments that are not None replace options of the catalogue."""
         declared: dict[str, Any] = {"dialect": self.dialect, "features": self.features, "labels": self.labels}
         return ReadOptions(**declared | {key: value for key, value in options.items() if value is not None})
 
@@ -79,8 +79,6 @@ class Corpus(components.Component):
 
 
 class _Corpora(dict[str, Corpus]):
-    """The corpora by name. The error for an unknown name lists the names."""
-
     def __missing__(self, name: str) -> Corpus:
         raise errors.unknown_name("corpus", name, self)
 

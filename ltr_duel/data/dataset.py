@@ -42,14 +42,14 @@ class Dataset:
     grades : int
         The number of relevance grades (2, 3 or 5 in the public corpora).
     sha256 : str
-        A digest of the content. Pass ``""`` to compute it.
+        The SHA-256 of the content. Pass ``""`` to compute it.
     feature_names : tuple of str
         One name for each column. If the corpus is not well-known, the names are ``"1"``, ``"2"``, ...
     lower_is_better : bool
         Whether features are ranks (1 is best), as in corpora for rank aggregation.
     omits : bool
-        Whether some zeros in ``features`` stand for values that a text or a sparse matrix leaves out. For XGBoost
-        models, the user must then say whether these values are zero or missing.
+        Whether the text file or the sparse matrix left out some values, which are 0 in ``features``. For XGBoost
+        models, the user must then say whether such values are zero or missing.
 
     Raises
     ------

@@ -70,7 +70,6 @@ def default_name(path: Path, split: str | None = None, fold: int | None = None) 
 
 
 def _parts(folder: Path, split: str | None, prefix: str = "") -> list[Path]:
-    """Return the files of all parts in a folder, or of one part, whose names begin with ``prefix``."""
     files = []
     start = re.escape(prefix) if prefix else "(.*[._-])?"
     for part in _PARTS if split is None else (split,):

@@ -60,7 +60,7 @@ def load_dataset(
     feature_names : sequence of str, optional
         One name for each column. By default the names of a well-known corpus, or ``"1"``, ``"2"``, ...
     jobs : int
-        Number of threads, or -1 for one on each core. The result does not depend on it.
+        Number of threads, or -1 for one on each core. The corpus is the same for all numbers.
     dialect, features, fill, labels, unlabelled, first_id, omitted
         How text is read (see `ReadOptions`).
     cache : bool
@@ -70,7 +70,8 @@ def load_dataset(
     Returns
     -------
     Dataset
-        Each feature is exactly ``float32(float(text))``. Larger numbers become the largest number of float32.
+        Each feature is exactly ``float32(float(text))``. Numbers that are too large for float32 become the largest
+        float32.
 
     Raises
     ------

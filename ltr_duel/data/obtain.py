@@ -86,7 +86,6 @@ def fetch(
 
 
 def _part_to_read(folder: Path, corpus: Corpus) -> Path:
-    """Return the path to read in an unpacked archive."""
     folders = [folder, *sorted((p for p in folder.rglob("*") if p.is_dir()), key=lambda p: (len(p.parts), p))]
     for path in (*(p / corpus.main_part for p in folders if corpus.main_part), *folders, *folder.glob("*")):
         try:

@@ -128,10 +128,9 @@ class _Feature(NamedTuple):
 
 
 def _plan(features: int, seed: int, numbers: list[int], ties: float) -> list[_Feature]:
-    """Choose the kind and strength of each feature. Three ``numbers`` say how many are dead, constant and twins."""
     rng = stream(seed, "plan")
     plain = max(features - sum(numbers), 1)
-    kinds = np.repeat(["plain", "dead", "constant", "twin"], [plain, *numbers])
+    kinds = np.repeat(["plain", "dead", "constant", "twin"], [plain, *numbers])  # numbers of each kind
     kinds = (kinds[rng.permutation(len(kinds))] if plain > 1 else kinds)[:features]
     ranked = np.sort(rng.beta(1.2, 2.0, plain) * 0.85 - 0.2)[::-1]  # few high, many medium, some negative values
     ranked[0] = _BEST
@@ -148,7 +147,6 @@ def _plan(features: int, seed: int, numbers: list[int], ties: float) -> list[_Fe
 
 
 def _values(signal: NDArray[np.float64], number: int, *, counts: bool) -> NDArray[np.float32]:
-    """Return values that increase with the signal."""
     spread = np.clip(signal, -4, 4)
     if counts:
         return _rounded(np.floor(np.exp(spread * 0.8)))

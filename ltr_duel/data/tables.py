@@ -173,7 +173,6 @@ def _corpus(
     name: str,
     sparse: Any = None,
 ) -> Dataset:
-    """Make a corpus from its columns, which may come from the matrix ``sparse`` (CSC)."""
     rows = len(queries)
     if not rows or not names:
         raise InputError("there is no document" if not rows else "there is no column of features")

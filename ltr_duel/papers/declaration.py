@@ -1,8 +1,11 @@
 """Declare a figure of a paper: its texts, its experiments or measurements, and their data.
 
-The files in the folder `experiments` call these functions. A declaration reads no data and runs nothing. A figure can
-be made at two scales. The scale ``paper`` is as printed, and ``quick`` is shorter. The argument ``quick`` has the
-settings that differ at the quick scale.
+The files in the folder `experiments` call the functions of this module. A declaration reads no data and runs nothing.
+An experiment runs policies on problems. A problem has several arms, for example rankers, and for each pair a
+probability that the first arm beats the second.
+
+A figure can be made at two scales. The scale ``paper`` is as printed, and ``quick`` is shorter. The argument ``quick``
+has the settings that differ at the quick scale.
 """
 
 from __future__ import annotations
@@ -195,8 +198,8 @@ def figure(
     number : str
         The number in the paper, for example "Figure 2 (top)".
     drawing : str
-        A name in `ltr_duel.papers.DRAWINGS`. The ``options`` are passed to this drawing. By default, the page shows a
-        table instead.
+        A name in `ltr_duel.papers.figures.DRAWINGS`. The ``options`` are passed to this drawing. By default, the page
+        shows a table instead.
     rows : sequence of Row
         The statements of the paper that this figure tests; see `row`.
     seconds : (float, float), optional

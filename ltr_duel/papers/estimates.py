@@ -1,7 +1,7 @@
 """Compute the numbers that test a paper's statements, each with a 95 % interval, from the table of a figure.
 
 The intervals come from 2,000 bootstrap resamples. Each resample draws repetitions of each problem. If the problems
-themselves are random, it draws problems instead. Policies that used the same random numbers are drawn together.
+themselves are random, it draws problems instead. Runs of two policies with the same random numbers are drawn together.
 
 Some papers do not say which random subset of rankers they used. With ``subsets=True``, a number is therefore computed
 for each of our subsets, and the interval is the range of these numbers.
@@ -40,7 +40,7 @@ class Estimate(NamedTuple):
 
 
 class Panels(TypedDict, total=False):
-    """Options that all functions for numbers have."""
+    """Options of all functions that return a `Check`."""
 
     low: float  # the statement is true if the number is at least this; by default, there is no limit
     high: float  # the statement is true if the number is at most this; by default, there is no limit
@@ -62,11 +62,12 @@ class Check:
     each: Sequence[str]
 
 
+# A statistic compares sides. A side is a table with a row for each run, for example the final regrets of one policy.
 Statistic = Callable[[FloatMatrix, list[FloatVector]], Any]  # takes the means of all columns, and each side's columns
 
 
 def ratio(dividend: Selection, divisor: Selection, *, column: str = col.REGRET, **panels: Unpack[Panels]) -> Check:
-    """Divide the mean regret of one policy at the end by the mean regret of another policy."""
+    """Divide the mean regret of one policy at the end of its runs by the mean regret of another policy."""
 
     def sides(rows: pd.DataFrame) -> list[pd.DataFrame]:
         return [_ends(select(rows, side), column) for side in (dividend, divisor)]
@@ -75,7 +76,7 @@ def ratio(dividend: Selection, divisor: Selection, *, column: str = col.REGRET, 
 
 
 def spread(dividend: Selection, divisor: Selection, *, column: str = col.REGRET, **panels: Unpack[Panels]) -> Check:
-    """Divide the standard deviation of one policy's regret over its runs by another policy's."""
+    """Divide the standard deviation of one policy's regret by the standard deviation of another policy's regret."""
 
     def sides(rows: pd.DataFrame) -> list[pd.DataFrame]:
         ends = [_ends(select(rows, side), column) for side in (dividend, divisor)]
@@ -149,8 +150,8 @@ def time_ratio(dividend: str, divisor: str, *, levels: Sequence[float], **panels
     """Divide the number of steps that one policy needs to find the winner by the number that another policy needs.
 
     A level is a share of runs. A policy reaches it when at least this share of its runs recommends the winner, and
-    continues to do so. A policy that never reaches it counts with the last step. The result is the geometric mean of
-    the ratios for all ``levels``, without the levels that neither policy reaches.
+    continues to do so. If only one policy reaches a level, the last step is used for the other policy. The result is
+    the geometric mean of the ratios for all ``levels``, without the levels that neither policy reaches.
     """
 
     def sides(rows: pd.DataFrame) -> list[pd.DataFrame]:
@@ -213,8 +214,6 @@ def _check(words: str, estimate: Callable[[pd.DataFrame], Estimate], panels: Pan
 def _of_runs(
     words: str, sides: Callable[[pd.DataFrame], list[pd.DataFrame]], statistic: Statistic, panels: Panels
 ) -> Check:
-    """Return a check of a statistic of runs. A side is a table with a row for each problem and repetition."""
-
     def estimate(rows: pd.DataFrame) -> Estimate:
         whole, random = sides(rows), any(rows[key].nunique() > 1 for key in (col.DRAW, col.SUBSET) if key in rows)
         axes, runs = [side.columns.to_numpy() for side in whole], min(map(len, whole))
@@ -234,7 +233,6 @@ def _of_runs(
 
 
 def _ends(rows: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Return the value of a column at the end of each run."""
     if (policies := rows[col.POLICY].unique()).size > 1:
         raise Missing(f"more than one policy fits: {', '.join(policies)}")
     values = final_rows(rows, [col.PROBLEM]).set_index(_RUN)[column].sort_index()
@@ -261,7 +259,7 @@ def _accuracy(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _reached(steps: FloatVector, curves: FloatMatrix, level: float) -> FloatVector:
-    """Return the step after which each curve stays at or above a level, by interpolation, or infinity."""
+    """Return the step after which each curve stays at or above a level. It is infinite if the curve ends below."""
     below = curves < level
     last = below.shape[1] - 1 - np.argmax(below[:, ::-1], axis=1)  # the last checkpoint below the level
     before, rows = np.minimum(last, below.shape[1] - 2), np.arange(len(curves))
@@ -274,7 +272,7 @@ def _reached(steps: FloatVector, curves: FloatMatrix, level: float) -> FloatVect
 
 
 def _means(sides: Sequence[pd.DataFrame], random: bool = False, draws: int = DRAWS) -> FloatMatrix:
-    """Return the mean of each column over the runs in the first row, and the means in each resample below."""
+    """Return the mean of each column over the runs. Row 0 is for all runs, and the other rows are for resamples."""
     paired = all(side.index.equals(sides[0].index) for side in sides)
     groups = [pd.concat(sides, axis=1)] if paired else sides
     rng = stream(0, "claims")

@@ -133,7 +133,6 @@ DRAWINGS: dict[str, Callable[..., Figure]] = {
 
 
 def _problems(frame: pd.DataFrame) -> list[_Panel]:
-    """Return a panel for each problem. Random subsets of a problem share a panel."""
     panels = []
     for name, rows in frame.groupby(frame[col.PROBLEM].str.replace(_NUMBERED, "", regex=True), sort=False):
         subsets, size = rows[col.PROBLEM].nunique(), rows[col.RANKERS].iloc[0]
@@ -143,7 +142,6 @@ def _problems(frame: pd.DataFrame) -> list[_Panel]:
 
 
 def _drawable(panel: _Panel, column: str) -> tuple[_Panel, str]:
-    """Return a panel and the column to draw. Without a Condorcet winner, this is Copeland regret, with a remark."""
     drawn = col.defined_regret(panel.rows, column)
     if drawn == column:
         return panel, column
@@ -158,7 +156,6 @@ def _means(frame: pd.DataFrame, spread: str) -> str:
 
 
 def _grid(panels: int, *, rows: int = 1, columns: int = 3, height: float = 3.0) -> tuple[Figure, Any]:
-    """Make a figure with ``rows`` axes for each panel, one below the other."""
     across = min(2 if panels == 4 and rows == 1 else columns, panels)
     down = -(-panels // across) * rows
     figure = Figure(figsize=(_WIDTHS.get(across, 3.2) * across, height * down + 0.9), dpi=150, layout="constrained")

@@ -57,9 +57,10 @@ def arxiv_properties(*, entry: Mapping[str, Any], jobs: int) -> pd.DataFrame:
 def subset_shares(*, entry: Mapping[str, Any], jobs: int, subsets: int, seed: int = 0) -> pd.DataFrame:
     """Return which share of the sets of each size has a Condorcet winner or a total order (RUCB, section 8.1).
 
-    The published matrix is an estimate, so the shares of the true matrix are uncertain. The upper limit ``high``
-    assumes that only clear wins, which noise cannot explain, are certain. The lower limit ``low`` of the share with a
-    winner is a quantile over matrices that differ from the published one by random noise. For total orders, it is 0.
+    The published matrix is an estimate, so each share has an interval. A win is clear if noise cannot explain it. The
+    upper end is the share of sets in which the clear wins leave a Condorcet winner (or a total order) possible. For the
+    lower end, random noise is added to the matrix many times, and a quantile of the shares is used. For total orders,
+    the lower end is 0.
 
     ``subsets`` is the number of random sets of each size. If there are fewer sets, all are used.
     """
@@ -83,7 +84,6 @@ def subset_shares(*, entry: Mapping[str, Any], jobs: int, subsets: int, seed: in
 
 
 def _below(*curves: Sequence[float] | FloatVector) -> tuple[float, float, float]:
-    """Return the size from which the first curve stays below a tenth, and the least and greatest size of all curves."""
     sizes = []
     for curve in curves:
         above = np.flatnonzero(np.asarray(curve) >= 0.1)[-1] + 1
@@ -92,7 +92,6 @@ def _below(*curves: Sequence[float] | FloatVector) -> tuple[float, float, float]
 
 
 def _possible(wins: FloatMatrix, size: int, seed: int) -> tuple[float, float]:
-    """Return which share of sets may have a Condorcet winner, and which a total order, if clear wins are certain."""
     components = scipy.sparse.csgraph.connected_components
     if comb(len(wins), size) > 1 and components(wins, directed=True, connection="strong")[0] == len(wins):
         return 1.0, 1.0
@@ -120,10 +119,11 @@ def subset_gammas(
     """Return gamma of a published matrix, and of random subsets that have a Condorcet winner (RUCB, section 3).
 
     The intervals are ranges over the subsets. ``printed`` is the gamma that the paper prints for one subset of each
-    size. The column ``percentile`` is the percentage of our subsets whose gamma is at most as large.
+    size. The column ``percentile`` is the percentage of our subsets whose gamma is at most the printed gamma.
 
-    The item "p of strong transitivity" is a p-value. It is the share of simulated matrices with strong transitivity in
-    which gamma is at least as large. Gamma is here the 5 % quantile over the subsets, as defined in Beat the Mean.
+    The item "p of strong transitivity" is the p-value of a test of strong transitivity. The test compares the published
+    matrix with simulated matrices that have strong transitivity. It compares the 5 % quantile of gamma over the
+    subsets, with gamma as defined in Beat the Mean.
     """
     matrix = _published(entry)
     rows: list[tuple[Any, ...]] = [
@@ -168,8 +168,8 @@ def distortion(
 ) -> pd.DataFrame:
     """Return the percentage of rankers that beat the Condorcet winner of a set (Multi-Dueling Bandits, Table 3).
 
-    The interval covers the choice of queries. To compute it, queries are drawn again at random and everything is
-    measured again. The column ``clear`` counts only rankers that lead by more than two standard errors.
+    For the interval, queries are drawn again at random, and everything is measured again. The column ``clear`` counts
+    only rankers that beat the winner by more than two standard errors.
 
     ``without`` is the position, from 0, of a feature to leave out. ``sampled`` are further arguments of
     `ltr_duel.simulation.measure_distortion`.
@@ -217,7 +217,7 @@ def _of_queries(rankings: Rankings, picks: IntVector) -> Rankings:
 
 
 def stored_runs(*, entry: Mapping[str, Any], jobs: int, file: str, **facts: Any) -> pd.DataFrame:
-    """Read runs from a CSV file with the columns gamma and policy, and the final regret of each repetition."""
+    """Read final regrets from a CSV file with the columns gamma and policy, and a column for each repetition."""
     wide = pd.read_csv(file)
     frame = wide.melt(["gamma", "policy"], var_name="repetition", value_name="regret_average")
     problem = "gamma " + frame["gamma"].astype(str)

@@ -135,7 +135,6 @@ def _run(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) ->
 
 
 def _problems(part: Study, scale: str, root: Path | None) -> dict[str, list[dict[str, Any]]]:
-    """Return the lists ``matrices``, ``corpora`` and ``utilities`` of a study's file, for the data that exist."""
     entries: dict[str, list[dict[str, Any]]] = {}
     for problem in part.problems:
         try:
@@ -154,10 +153,7 @@ def _entry(problem: Problem, data: Found, scale: str) -> dict[str, Any]:
 
 
 def _table(store: Path, number: int, schedule: Schedule) -> pd.DataFrame:
-    """Return the runs of a study, with columns for its number and the constant c of the lower bound c ln t.
-
-    Without a Condorcet winner, average regret is not defined. The table then also has Copeland regret.
-    """
+    # Without a Condorcet winner, average regret is not defined. The table then also has Copeland regret.
     declared = schedule.file.spec.regrets
     undecided = "average" in declared and any(problem.matrix.condorcet_winner is None for problem in schedule.problems)
     regrets = tuple(dict.fromkeys((*declared, "copeland") if undecided else declared))

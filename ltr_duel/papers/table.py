@@ -69,7 +69,7 @@ def row(
     why : str
         What a reader must know about the comparison.
     undecided : str
-        What the paper does not say, if the statement cannot be decided for this reason.
+        The fact that is missing in the paper, if the statement cannot be decided without it.
     anywhere : bool
         Whether any corpus can decide the statement. By default, only the paper's own corpus can.
     also : sequence of str
@@ -125,7 +125,6 @@ def _cells(row: Row, ours: str, data: str, verdict: str, reasons: Sequence[str])
 
 
 def _panels(check: Check, frame: pd.DataFrame, reasons: list[str], kinds: dict[str, str]) -> Iterator[_Panel]:
-    """Yield the numbers of a check. If a number cannot be computed, add the reason to ``reasons``."""
     try:
         rows = select(frame, check.where)
         values = [rows[column].dropna().unique() for column in check.each]
@@ -154,7 +153,6 @@ def _verdict(estimate: Estimate, check: Check) -> str:
 
 
 def _joined(verdicts: Sequence[str]) -> str:
-    """Return the worst verdict and, if the verdicts differ, how many numbers have it."""
     worst = next((word for word in (DIFFERS, OPEN) if word in verdicts), AGREES if verdicts else OPEN)
     count = verdicts.count(worst)
     return worst if count == len(verdicts) else f"{worst} in {count} of {len(verdicts)}"
@@ -170,7 +168,6 @@ def _range(check: Check) -> str:
 
 
 def _numbers(panels: Sequence[_Panel]) -> str:
-    """Return the numbers as text. If there are many, list those that do not agree, and the range of the others."""
     listed = list(panels)
     if len(panels) > _MOST_LISTED:
         listed = [panel for panel in panels if panel.verdict in (OPEN, DIFFERS)][:_MOST_LISTED]

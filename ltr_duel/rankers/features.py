@@ -1,4 +1,4 @@
-"""Make one ranker from each feature of a corpus. It orders documents by this feature, with the highest value first.
+"""Make one ranker from each feature of a corpus. The ranker orders documents by the feature, highest value first.
 
 As in the published experiments, the highest value comes first even if the opposite order would be better. In corpora
 for rank aggregation, features are ranks, so the lowest value comes first. If a document has no value of the feature

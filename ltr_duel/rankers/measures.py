@@ -125,7 +125,7 @@ def measure_by_query(rankings: Rankings, measure: str | object = "NDCG@10") -> F
     Parameters
     ----------
     rankings : Rankings
-        The orders to measure. The tie rule is not applied again.
+        The orders to measure. Tied documents keep their places.
     measure : str or a measure of ir_measures
         ``NDCG@k``, ``ERR@k``, ``MAP``, ``MRR``, ``P@k`` or ``R@k`` (recall), with a number for k.
 
@@ -196,8 +196,8 @@ def evaluate_rankers(
         best ranker.
 
         ``p`` is the p-value of the difference, or NaN for the best ranker. Two tests are made, Student's test for pairs
-        and a test with random signs, and the larger p-value is used. It is corrected for all pairs of rankers by Holm's
-        method.
+        and a test with random signs, and the larger p-value is used. This p-value is corrected for all pairs of rankers
+        by Holm's method.
 
         With baselines, there is one row for each measure, baseline and ranker, and a column ``baseline``. Then
         ``difference`` is the difference from the baseline, and ``p`` is corrected only for pairs with a baseline.
@@ -256,7 +256,6 @@ def _evaluation(
 
 
 def _corrected(values: FloatMatrix, references: list[int], family: int) -> FloatMatrix:
-    """Return the corrected p-value of each pair with a reference, and NaN for all other pairs."""
     p = np.full((len(values), len(values)), np.nan)
     if values.shape[1] > 1:
         pairs = {(min(i, j), max(i, j)) for i in references for j in range(len(values)) if i != j}

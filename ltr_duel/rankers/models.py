@@ -93,7 +93,7 @@ def fitted_scores(name: str, model: Any, dataset: Dataset) -> NDArray[np.float64
 
 
 def predicted(model: str, predict: Predict, dataset: Dataset) -> NDArray[np.float64]:
-    """Return a model's prediction for each document, computed for one block of documents after the other."""
+    """Return a model's prediction for each document. The model receives the documents in blocks."""
     scores = np.empty(dataset.n_docs)
     for start in range(0, dataset.n_docs, _BLOCK):
         rows = slice(start, min(start + _BLOCK, dataset.n_docs))

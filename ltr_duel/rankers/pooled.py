@@ -114,8 +114,9 @@ def pool_runs(qrels: Any, runs: Mapping[str, Any], *, depth: int = 100, name: st
 
 
 def pool_named(path: str, words: Iterable[str], *, folder: str | Path = "", reading: bool = False) -> Pool | None:
-    """Return the pool of a path ``qrels:FILE`` and the runs that ``words`` name, or None for another kind of path.
+    """Make a pool from judgements and runs. Return None if the path is not ``qrels:FILE``.
 
+    words: names of rankers. Runs and tables of scores are used, and other words are ignored.
     folder: the folder to which relative paths refer.
     reading: whether the user gave options for feature files, which are refused.
     """
@@ -141,14 +142,12 @@ def pool_named(path: str, words: Iterable[str], *, folder: str | Path = "", read
 
 
 def _best(rows: Rows, depth: int) -> pd.DataFrame:
-    """Return at most ``depth`` best documents of each query. Documents with equal scores are ordered by id."""
     run = pd.DataFrame({"query": rows.query, "document": rows.document, "score": rows.value})
     best = run.sort_values(["score", "document"], ascending=[False, True]).groupby("query").head(depth)
     return best[["query", "document"]]
 
 
 def _digest(run: Any, rows: Rows) -> str:
-    """Return the digest of the file of a run, or of its rows if it has no file."""
     if isinstance(run, str | Path):
         return digest.sha256_file(Path(run))
     text = "".join(f"{query}\x1f{document}\x1f{score}\n" for query, document, score in zip(*rows[2:], strict=True))

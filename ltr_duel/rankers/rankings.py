@@ -50,7 +50,7 @@ class Rankings:
     grades : int
         Number of relevance grades, 0 included.
     provenance : dict
-        The corpus and its digest, the tie rule and its seed, as values that JSON can store.
+        Where the orders come from: the corpus and its SHA-256, the tie rule and its seed. JSON can store all values.
     tied : ndarray of uint8, shape (K, n_docs), or empty
         1 if the document at a position of the order has the same score as the document above it. The array is filled
         only for tie rules that reorder ties in each comparison.

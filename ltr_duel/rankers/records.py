@@ -1,7 +1,7 @@
 """Read judgements, runs and tables of scores from TREC files, other tables, data frames, dictionaries and records.
 
-Columns may have the names that other tools use. Ids are kept as text, so that 007 and NA stay as they are. If pandas
-has converted whole numbers to floats, the ``.0`` at the end of the ids is removed.
+Columns may have the names that other tools use, for example ``qid`` or ``query_id``. Ids are kept as text, so that 007
+and NA stay as they are. If pandas has converted whole numbers to floats, the ``.0`` at the end of the ids is removed.
 """
 
 from __future__ import annotations
@@ -114,7 +114,6 @@ def _trec_rows(path: Path, kind: str) -> Rows:
 
 
 def _object_rows(label: str, table: Any, kind: str) -> Rows:
-    """Return the rows of a dictionary ``{query: {document: value}}``, a data frame, or records with attributes."""
     if isinstance(table, pd.DataFrame):
         return _frame_rows(f"{label}, row ", table.rename(columns=str).reset_index(drop=True), kind)
     if isinstance(table, Mapping) and all(isinstance(documents, Mapping) for documents in table.values()):
@@ -137,7 +136,6 @@ def _frame_rows(source: str, frame: pd.DataFrame, kind: str) -> Rows:
 
 
 def _keys(source: str, names: list[str], kind: str) -> list[str]:
-    """Return the names of three columns: the query, the document, and the grade or score."""
     try:
         query = "qid" if "qid" in names else column_of("query", names, needed=True)  # PyTerrier's query is its text
         label = column_of("label", names) if kind == "grade" else ""
@@ -183,7 +181,6 @@ def _number(value: Any) -> float:
 
 
 def _id_text(value: Any) -> str:
-    """Return an id as text, or "" if it is missing or contains a null character."""
     if isinstance(value, bytes):
         value = texts.decoded(value)
     elif not isinstance(value, str):

@@ -61,7 +61,7 @@ def run_rankers(
     Returns
     -------
     Rankings
-        The provenance contains, for each run, the numbers of queries and documents that the corpus does not have.
+        The provenance says for each run how many of its queries and documents are not in the corpus.
 
     Raises
     ------

@@ -62,12 +62,13 @@ def rankings_from_scores(
     dataset : Dataset
     scores : mapping or DataFrame
         The name of each ranker, and its scores, shape (n_docs,), or a function that returns them. If the score of a
-        document is NaN or minus infinity, the ranker does not retrieve the document. It is then ranked after all
-        retrieved documents, in the order of the tie rule.
+        document is NaN or minus infinity, the ranker does not retrieve the document. The document is then ranked
+        after all retrieved documents, in the order of the tie rule.
     ties, seed, jobs
         The same parameters as in `feature_rankers`.
     cache_key : mapping, optional
-        All facts that determine the scores. If they are given, the orders are stored in the cache under this key.
+        If a key is given, the orders are stored in the cache under this key. It must contain all facts that determine
+        the scores.
 
     Returns
     -------

@@ -1,8 +1,8 @@
 """Sort the documents of each query by the scores of a ranker, highest score first.
 
 For speed, each document becomes one 64-bit number, and numpy sorts these numbers. The highest 35 bits are a key that
-increases as the score decreases. They are enough to represent a float32 exactly. The next 14 bits are a hash, by which
-the tie rule orders documents with equal scores. The lowest 15 bits are the position of the document in its query.
+increases as the score decreases. 35 bits are enough to represent a float32 exactly. The next 14 bits are a hash, by
+which the tie rule orders documents with equal scores. The lowest 15 bits are the position of the document in its query.
 
 After this sort, documents whose keys agree in all 35 bits are neighbours. A group of these documents is called a run. A
 second sort orders each run by the complete scores and hashes.
@@ -41,7 +41,7 @@ def document_keys(query_ids: NDArray[np.str_], query_ptr: IntVector) -> NDArray[
 
 
 def salt_of(seed: int, ranker: str) -> np.uint64:
-    """Return a number that makes the hashes ``mix(document ^ salt)`` differ between rankers."""
+    """Return the salt of a ranker, by which the hashes ``mix(document ^ salt)`` differ between rankers."""
     return np.uint64(_digest(f"{seed}\x1f{ranker}"))
 
 
@@ -154,7 +154,7 @@ def place_documents(scored: Scored, queries: IntVector, numbers: IntMatrix, rank
 
 @kernel
 def order_run(scored: Scored, start: int, run: IntVector) -> None:
-    """Sort a run by complete scores and hashes, with Shellsort."""
+    """Sort documents with the same key by their complete scores and hashes, with Shellsort."""
     size, gap = run.shape[0], 1
     first = falling_key(scored.bits[start + (run[0] & _POSITION)])
     for k in range(1, size):
@@ -174,7 +174,7 @@ def order_run(scored: Scored, start: int, run: IntVector) -> None:
 
 @kernel
 def comes_first(scored: Scored, start: int, number: int, other: int) -> bool:
-    """Return whether the first of two documents of a run comes before the second."""
+    """Return whether the document of ``number`` comes before the document of ``other``."""
     a, b = start + (number & _POSITION), start + (other & _POSITION)
     key, other_key = falling_key(scored.bits[a]), falling_key(scored.bits[b])
     if key != other_key:

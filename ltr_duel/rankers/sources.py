@@ -75,8 +75,8 @@ def rankers_named(
     ----------
     dataset : Dataset
     words : sequence of str
-        For example ``["features:1,5", "run:bm25.trec.gz", "mine=lightgbm:model.txt"]``. For features, ``"1,5"`` is
-        short for ``"features:1,5"``. If the sequence is empty, all features are used.
+        The rankers, for example ``["features:1,5", "run:bm25.trec.gz", "mine=lightgbm:model.txt"]``. For features,
+        ``"1,5"`` is short for ``"features:1,5"``. If the sequence is empty, all features are used.
     folder : path
         The folder to which relative paths in words refer. By default the working directory.
     ties : str
@@ -91,7 +91,7 @@ def rankers_named(
     Returns
     -------
     Rankings
-        ``provenance["rankers"]`` has the kind, the file and the digest of each ranker that is not a plain feature.
+        ``provenance["rankers"]`` has the kind, the file and the SHA-256 of each ranker that was read from a file.
 
     Raises
     ------

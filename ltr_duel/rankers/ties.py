@@ -2,7 +2,7 @@
 
 The rule ``fixed_random``, the default, orders tied documents by a hash of the seed, the query, the position in the
 query and the ranker. The order is random, but the same in the whole experiment. It differs between rankers, because two
-rankers with many ties could otherwise be identical. The rule ``shared`` uses the same hash for all rankers, so that two
+rankers with many ties could otherwise agree. The rule ``shared`` uses the same hash for all rankers, so that two
 constant features give identical rankings. The rule ``file`` keeps the order of the file. The rules ``resample`` and
 ``redraw_at_inference`` reorder ties in each comparison (see `ltr_duel.interleaving.comparison`).
 

@@ -24,7 +24,7 @@ _UNDETERMINED = 12**-0.5  # error of a probability that the sessions do not dete
 
 
 class Estimates(NamedTuple):
-    """Some parameters with their standard errors. An error is nan if the sessions do not determine it."""
+    """The values of some parameters, and their standard errors. An error is nan if the sessions do not determine it."""
 
     values: FloatVector
     errors: FloatVector
@@ -50,7 +50,10 @@ class FittedClicks:
 
     @property
     def has_table(self) -> bool:
-        """Whether simulations can use the model. Its clicks must depend on grades, and its attention on positions."""
+        """Whether simulations can use the model.
+
+        Simulations need parameters for grades, not for documents, and an attention that depends only on the position.
+        """
         return self.graded and self.form.name in TABLES
 
     def lines(self) -> Iterator[str]:
@@ -69,8 +72,7 @@ class FittedClicks:
         """Return the model as a `ClickModel` for simulations, and the standard errors of its probabilities.
 
         If the sessions do not determine a probability, its error is the standard deviation of a uniform distribution.
-        Errors of ``p_stop`` are computed as if "going on" and "satisfaction" were independent. Raises `InputError` if
-        simulations cannot use the model (see `has_table`).
+        Raises `InputError` if simulations cannot use the model (see `has_table`).
         """
         if not self.has_table:
             raise InputError(
@@ -95,6 +97,7 @@ class FittedClicks:
             values["p_notice"] = attention / scale
         errors = {
             "p_click": filled("attraction") * scale,
+            # as if the two estimates were independent
             "p_stop": np.hypot(going_on * filled("satisfaction"), goes * leave),
             "p_leave": leave * grades,
             "p_notice": filled("attention", 0.0) / scale,
@@ -108,8 +111,9 @@ def fit_clicks(
 ) -> FittedClicks:
     """Fit one click model to sessions, by expectation maximisation.
 
-    The model has parameters for relevance grades or for documents. Standard errors for grades say how much the
-    estimates would change with other queries. For documents, they say how much estimates would change with other users.
+    The model has parameters either for relevance grades or for documents. If it has parameters for grades, the standard
+    errors say how much the estimates would change with other queries. If it has parameters for documents, the standard
+    errors say how much the estimates would change with other users.
 
     Parameters
     ----------
@@ -123,8 +127,8 @@ def fit_clicks(
     tolerance : float
         The fit ends when a step changes the log-likelihood per session by less than this value.
     smoothing : float
-        This many successes, and as many failures, are added to the observations of each parameter. With 0, the fit is
-        maximum likelihood.
+        Each parameter is a probability. The fit counts this many successes, and as many failures, in addition to the
+        data. This moves the parameter towards one half. With 0, the fit is maximum likelihood.
 
     Returns
     -------
@@ -159,8 +163,8 @@ def fit_click_models(
     """Fit click models, by default all, and measure how well they predict other sessions.
 
     The models are fitted to the first sessions, a share ``train`` of all sessions. They are evaluated on the later
-    sessions, except sessions with a new query or with a longer list than all lists of the fit. Raises `InputError` as
-    `fit_clicks` does, or if no session is left for the evaluation.
+    sessions. A later session is left out if its query is new, or if its list is longer than all lists of the first
+    sessions. Raises `InputError` as `fit_clicks` does, or if no session is left for the evaluation.
     """
     core_errors.require_between("the share to fit to", train, 0.001, 1)
     check_sessions(sessions)
@@ -176,9 +180,10 @@ def fit_click_models(
 
 
 def best_fit(fits: Sequence[FittedClicks], *, table: bool = False) -> FittedClicks:
-    """Return the model that predicts held-out sessions best, or the fitted sessions if there are no others.
+    """Return the model that predicts held-out sessions best.
 
-    With ``table``, only models that simulations can use are compared, if there are any.
+    If no sessions were held out, return the model that predicts the sessions of the fit best. With ``table``, only
+    models that simulations can use are compared, if there are any.
     """
     fitting = [fit for fit in fits if fit.has_table] if table else []
     return max(fitting or fits, key=lambda fit: (fit.test or fit.train).log_likelihood)

@@ -1,4 +1,7 @@
-"""Fit click models by expectation maximisation (EM). A step sets parameters to expected successes / expected trials."""
+"""Fit click models by expectation maximisation (EM).
+
+Each step divides the expected number of successes of a parameter by its expected number of trials.
+"""
 
 from __future__ import annotations
 
@@ -72,9 +75,9 @@ def add_entries(model: Any, lists: Lists, work: Work, successes: FloatVector, tr
 
 @kernel
 def add_clicks(model: Any, lists: Lists, work: Work, clicks: FloatVector) -> None:
-    """Count the certain successes of each parameter. For the attention at a rank, these are the clicks at the rank."""
+    """Count the clicks at the rank of each attention parameter."""
     for s in range(lists.ptr.shape[0] - 1):
         count, _ = session_entries(model, lists, s, work)
         for e in range(count):
-            if work.out.successes[e] == 1.0:
+            if work.out.successes[e] == 1.0:  # a click shows for certain that the document was noticed
                 clicks[work.out.which[e]] += lists.weight[s]

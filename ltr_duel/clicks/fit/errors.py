@@ -79,7 +79,6 @@ def own_errors(fit: Fit, sessions: Sessions) -> FloatVector:
 
 
 def _scores(model: Any, lists: Lists, work: Work) -> FloatMatrix:
-    """Return the sum of the scores of each parameter, and the sum of its squared scores."""
     both = np.zeros((2, len(model.theta)))
     add_scores(model, lists, np.zeros(len(lists.weight), np.int64), work, both[:1], both[1])
     return both
@@ -91,7 +90,6 @@ def _is_inside(fit: Fit) -> Any:
 
 
 def _sandwich(curvature: FloatMatrix, spread: FloatMatrix) -> FloatVector:
-    """Return the diagonal of C^-1 S C^-1 for curvature C and spread S, with nan where C is singular."""
     scale = np.sqrt(curvature.diagonal())
     both = np.outer(scale, scale)
     values, vectors = np.linalg.eigh((curvature + curvature.T) / (2 * both))
@@ -106,7 +104,7 @@ def _sandwich(curvature: FloatMatrix, spread: FloatMatrix) -> FloatVector:
 def add_scores(
     model: Any, lists: Lists, cluster: IntVector, work: Work, scores: FloatMatrix, squares: FloatVector
 ) -> None:
-    """Add the scores of each session to the row of its cluster, and the squared score of each entry to ``squares``."""
+    """Add the scores of each session to the row of its cluster in ``scores``, and their squares to ``squares``."""
     for s in range(lists.ptr.shape[0] - 1):
         count, _ = session_entries(model, lists, s, work)
         for e in range(count):

@@ -26,7 +26,7 @@ class Parameters(NamedTuple):
 
 
 class Rank(NamedTuple):
-    """A rank of a session. The probabilities are for users with the clicks of this session."""
+    """A rank of a session. The probabilities are computed given all clicks of the session."""
 
     item: int
     k: int  # the rank, from 0
@@ -48,19 +48,22 @@ class Entries(NamedTuple):
 
 @dispatched
 def step(model: Any, item: int, k: int, last: int) -> tuple[float, float, float, float]:
-    """Return attract, notice, after_click and after_skip of an item at rank k. The last click was at ``last`` or -1."""
+    """Return the probabilities attract, notice, after_click and after_skip for an item at rank k.
+
+    last: the rank of the nearest click above, or -1.
+    """
     raise NotImplementedError
 
 
 @dispatched
 def entries(model: Any, rank: Rank, out: Entries, count: int) -> int:
-    """Write what a rank says about all parameters except attraction, and return the new number of entries."""
+    """Append the entries of a rank to ``out``, except for attraction. Return the new number of entries."""
     raise NotImplementedError
 
 
 @inlined
 def enter(out: Entries, count: int, which: int, successes: float, trials: float) -> int:
-    """Write one entry after ``count`` others, and return the number of entries."""
+    """Append one entry to ``out``, which has ``count`` entries. Return the new number of entries."""
     out.which[count], out.successes[count], out.trials[count] = which, successes, trials
     return count + 1
 

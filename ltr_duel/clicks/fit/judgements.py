@@ -47,12 +47,12 @@ def judge_documents(
     fitted : FittedClicks
         A click model that was fitted to sessions with documents, not with grades.
     sessions : Sessions
-        The sessions that the model was fitted to. Sessions for its evaluation may follow.
+        The sessions that the model was fitted to. Later sessions are ignored.
     grades : int
         Number of grades, from 2 to 1000.
     min_impressions : int
-        A document that was shown less often gets no grade. The smoothing of the fit would move its attractiveness
-        towards one half, which is usually a high grade.
+        A document that was shown fewer times than this gets no grade. The smoothing of the fit would move its
+        attractiveness towards one half, which is usually a high grade.
 
     Returns
     -------

@@ -22,7 +22,7 @@ _SMALL = 1e-200  # the logarithm of a product of probabilities is taken before t
 
 
 class Lists(NamedTuple):
-    """Shown lists with their clicks, for compiled functions. Session s has the ranks ``ptr[s]:ptr[s + 1]``."""
+    """Shown lists with their clicks, for compiled functions. Session s has the entries ``ptr[s]:ptr[s + 1]``."""
 
     ptr: IntVector
     item: IntVector
@@ -84,7 +84,7 @@ def session_entries(model: Any, lists: Lists, s: int, work: Work) -> tuple[int, 
 
 @kernel
 def walk_down(model: Any, lists: Lists, s: int, work: Work) -> tuple[float, int]:
-    """Fill ``reached``, and return the log-likelihood of session s and the rank of its last click, or -1."""
+    """Compute ``work.reached``. Return the log-likelihood of session s, and the rank of its last click or -1."""
     start, reached = lists.ptr[s], work.reached
     likelihood, product, last = 0.0, 1.0, -1
     reached[0] = 1.0
@@ -106,7 +106,7 @@ def walk_down(model: Any, lists: Lists, s: int, work: Work) -> tuple[float, int]
 
 @kernel
 def walk_up(model: Any, lists: Lists, s: int, last: int, work: Work) -> None:
-    """Fill ``rest`` below the last click of session s."""
+    """Compute ``work.rest`` for all ranks below the last click of session s."""
     start, n, rest = lists.ptr[s], lists.ptr[s + 1] - lists.ptr[s], work.rest
     rest[n] = 1.0
     for k in range(n - 1, last, -1):
@@ -128,7 +128,7 @@ def score(model: Any, sessions: Sessions) -> Score:
 
 @kernel
 def add_likelihoods(model: Any, lists: Lists, work: Work) -> float:
-    """Return the sum over sessions of the mean log-likelihood of their ranks."""
+    """Compute the mean log-likelihood of the ranks of each session, and return the sum over the sessions."""
     total = 0.0
     for s in range(lists.ptr.shape[0] - 1):
         total += walk_down(model, lists, s, work)[0] / (lists.ptr[s + 1] - lists.ptr[s])

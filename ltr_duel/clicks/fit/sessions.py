@@ -38,7 +38,7 @@ class Sessions(NamedTuple):
         cls, lengths: IntVector, query: IntVector, document: IntVector, click: NDArray[np.bool_],
         user: IntVector | None, queries: Sequence[str], documents: Sequence[str],
     ) -> Sessions:  # fmt: skip
-        """Return sessions whose items are documents. The same document in another query is another item."""
+        """Return sessions whose items are documents. A document of two queries counts as two items."""
         pairs, item = np.unique(np.repeat(query, lengths) << 32 | document, return_inverse=True)
         names = np.array(queries, object)[pairs >> 32], np.array(documents, object)[pairs & 0xFFFFFFFF]
         return cls(_pointers(lengths), item.astype(np.int64), click, query, len(pairs), False, user, names)
@@ -73,7 +73,7 @@ class Sessions(NamedTuple):
         return self._replace(user=None).select(first), np.bincount(keys).astype(np.float64)
 
     def split(self, share: float) -> tuple[Sessions, Sessions]:
-        """Return the first sessions, a share of all, and the later sessions whose query is not new."""
+        """Return the first sessions, a share of all, and those later sessions whose query occurs in the first."""
         first = np.arange(self.number) < int(self.number * share)
         return self.select(first), self.select(~first & np.isin(self.query, self.query[first]))
 

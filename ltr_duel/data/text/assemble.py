@@ -65,7 +65,7 @@ class _Corpus:
         self._first_row = self._rows
 
     def add(self, parsed: Parsed) -> Copy:
-        """Add the next chunk. Return a function that copies its features, which any thread may call."""
+        """Add the next chunk. The returned function copies the features of the chunk, and any thread may call it."""
         require_labels(parsed.labels, self._options, lambda row: f"{self._line(parsed.lines[row].number)}:1")
         if self._sizes is None:
             self._add_queries(parsed)

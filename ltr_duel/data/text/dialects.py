@@ -76,7 +76,7 @@ def sidecar_of(file: Path) -> Path | None:
 
 
 def read_sidecar(file: Path) -> list[int]:
-    """Return the number of documents of each query from the file beside a feature file."""
+    """Read the number of documents of each query from the file ``.query`` or ``.group`` beside a feature file."""
     sidecar = sidecar_of(file)
     if sidecar is None:
         raise InputError(f"{file}: lines have no query, and there is no {file.name}.query or .group with their sizes")

@@ -33,7 +33,7 @@ class _Segment(NamedTuple):
 
 
 class Matrix:
-    """Collects blocks of rows, in order, for an estimated number of rows."""
+    """A feature matrix to which blocks of rows are added, in order."""
 
     def __init__(self, lines: int, omitted: float = 0.0) -> None:
         self._lines = lines

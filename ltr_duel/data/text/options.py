@@ -22,8 +22,9 @@ class ReadOptions:
         The format of the files: svmlight, letor, letor-agg, mslr, yahoo, imat2009, istella or lightgbm. The formats
         yahoo, imat2009 and istella must be named. By default, the other formats are recognised from the first lines.
     features : int, optional
-        The number of features, from 1 to 1,000,000. A line with a higher id is an error. The default is the number of
-        the dialect, or the highest id in the files, which may be up to 10,000.
+        The number of features, from 1 to 1,000,000. A line with a higher id is an error. By default, it is the number
+        that the dialect prescribes. If the dialect prescribes none, it is the highest id in the files, which may be at
+        most 10,000.
     fill : float or {"min", "last", "nan"}, optional
         The value that replaces ``NULL`` and ``nan``. ``"min"`` is the smallest value of the feature in the query, as in
         LETOR's "min" files. ``"last"`` is for rank lists: the largest rank in the query plus 1. ``"nan"`` keeps missing

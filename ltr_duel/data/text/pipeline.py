@@ -60,7 +60,6 @@ def parse_file(file: Path, rules: Rules, add: Callable[[Parsed], Copy], *, jobs:
 
 
 def _better(room: Room, parsed: Parsed) -> Room:
-    """Return better estimates for the next chunk."""
     rows = len(parsed.labels)
     if not rows:
         return room

@@ -5,7 +5,7 @@ to 10**22. Both of these are exact as doubles, so that the result of the divisio
 
 Any other number is first computed as a double with a relative error below 2**-49. The true number lies in an interval
 around this double. If both ends of the interval round to the same float32, this float32 is the result. Otherwise, the
-caller parses the number with Python. This happens for about one of these numbers in 2**24.
+caller parses the number with Python, which is rare.
 """
 
 from __future__ import annotations

@@ -61,7 +61,6 @@ def write_svmlight(dataset: Dataset, path: str | Path, *, sparse: bool = False) 
 
 
 def _lines(dataset: Dataset, rows: slice, sparse: bool) -> memoryview:
-    """Return the text of the rows."""
     values = np.ascontiguousarray(dataset.features[rows])
     written = values != 0 if sparse else np.ones_like(values, np.bool_)
     column = np.nonzero(written)[1]

@@ -9,17 +9,15 @@ from ltr_duel.clicks.fit.form import Entries, Parameters, Rank, register
 
 
 class Model(Parameters):
-    """Attraction of each item."""
+    """The parameters are the attraction of each item."""
 
 
 def step(model: Model, item: int, k: int, last: int) -> tuple[float, float, float, float]:
-    """Users go on after each document without a click, and stop after a click."""
     return model.theta[item], 1.0, 0.0, 1.0
 
 
 def entries(model: Model, rank: Rank, out: Entries, count: int) -> int:
-    """Write nothing, because attraction is the only parameter."""
-    return count
+    return count  # attraction is the only parameter
 
 
 FORM = register(__name__, cite="Craswell et al., WSDM 2008")

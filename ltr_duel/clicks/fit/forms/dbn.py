@@ -9,17 +9,15 @@ from ltr_duel.clicks.fit.form import Entries, Parameters, Rank, enter, register
 
 
 class Model(Parameters):
-    """Attraction of each item, satisfaction of each item, probability of going on."""
+    """The parameters are the attraction and the satisfaction of each item, and the probability of going on."""
 
 
 def step(model: Model, item: int, k: int, last: int) -> tuple[float, float, float, float]:
-    """Users stop if a click satisfies them. Otherwise they go on with a constant probability."""
     going_on = model.theta[2 * model.items]
     return model.theta[item], 1.0, going_on * (1.0 - model.theta[model.items + item]), going_on
 
 
 def entries(model: Model, rank: Rank, out: Entries, count: int) -> int:
-    """Write whether a click satisfied the user, and whether a user who was not satisfied went on."""
     if rank.ends:
         return count
     going_on = 2 * model.items

@@ -9,16 +9,14 @@ from ltr_duel.clicks.fit.form import Entries, Parameters, Rank, enter, register
 
 
 class Model(Parameters):
-    """Attraction of each item, attention of each rank."""
+    """The parameters are the attraction of each item, and the attention of each rank."""
 
 
 def step(model: Model, item: int, k: int, last: int) -> tuple[float, float, float, float]:
-    """Users reach all ranks."""
     return model.theta[item], model.theta[model.items + k], 1.0, 1.0
 
 
 def entries(model: Model, rank: Rank, out: Entries, count: int) -> int:
-    """Write whether the document was noticed."""
     return enter(out, count, model.items + rank.k, rank.noticed, rank.reached)
 
 

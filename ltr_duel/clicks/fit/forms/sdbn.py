@@ -9,16 +9,14 @@ from ltr_duel.clicks.fit.form import Entries, Parameters, Rank, enter, register
 
 
 class Model(Parameters):
-    """Attraction of each item, satisfaction of each item."""
+    """The parameters are the attraction and the satisfaction of each item."""
 
 
 def step(model: Model, item: int, k: int, last: int) -> tuple[float, float, float, float]:
-    """Users stop only if a click satisfies them."""
     return model.theta[item], 1.0, 1.0 - model.theta[model.items + item], 1.0
 
 
 def entries(model: Model, rank: Rank, out: Entries, count: int) -> int:
-    """Write whether a click satisfied the user."""
     if rank.ends or not rank.clicked:
         return count
     return enter(out, count, model.items + rank.item, 1.0 - rank.went_on, 1.0)

@@ -6,17 +6,15 @@ from ltr_duel.clicks.fit.form import Entries, Parameters, Rank, enter, register
 
 
 class Model(Parameters):
-    """Attraction of each item, satisfaction of each item, attention of each rank."""
+    """The parameters are the attraction and the satisfaction of each item, and the attention of each rank."""
 
 
 def step(model: Model, item: int, k: int, last: int) -> tuple[float, float, float, float]:
-    """Users stop only if a click satisfies them, and they may overlook a document."""
     theta, items = model.theta, model.items
     return theta[item], theta[2 * items + k], 1.0 - theta[items + item], 1.0
 
 
 def entries(model: Model, rank: Rank, out: Entries, count: int) -> int:
-    """Write whether the document was noticed, and whether a click satisfied the user."""
     count = enter(out, count, 2 * model.items + rank.k, rank.noticed, rank.reached)
     if rank.ends or not rank.clicked:
         return count

@@ -80,7 +80,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 
 @kernel
 def refresh(bounds: Bounds, crossings: FloatMatrix, bonus: float) -> bool:
-    """Update ``below`` and its sums (lines 7 and 8). Return whether anything changed."""
+    """Update which bounds are below 1/2 (lines 7 and 8). Return whether anything changed."""
     n_arms, changed = crossings.shape[0], False
     for i in range(n_arms):
         if bounds.release[i] >= bonus:
@@ -159,7 +159,6 @@ def is_open(betters: IntMatrix, below: IntMatrix, i: int, j: int) -> int:
 
 @kernel
 def open_pair(hypotheses: Hypotheses, below: IntMatrix, n: int) -> tuple[int, int]:
-    """Return the open pair with the number n, counted from 0."""
     i = 0
     while n >= hypotheses.open_pairs[i]:
         n -= hypotheses.open_pairs[i]

@@ -108,8 +108,7 @@ def recommend(state: Any, params: Any) -> int:
 
 
 def idle_until(state: Any, params: Any, t: int) -> int:
-    """Return `NEVER` once one arm remains, because this arm is played to the end."""
-    return NEVER if arms_left(state.batches) == 1 else t
+    return NEVER if arms_left(state.batches) == 1 else t  # the last arm is played to the end
 
 
 register(

@@ -4,7 +4,8 @@ The first arm is the arm that beats all others in a sampled tournament. If there
 least often. The second arm has the largest upper confidence bound against the first arm.
 
 In the tournament, a candidate meets the arms in order until it loses. The winner of this duel is the next candidate,
-and goes on. The last candidate then meets the arms that it has not met. A coin decides each duel (see `thompson`).
+and meets the next arm. The last candidate then meets the arms that it has not met. A coin decides each duel (see
+`thompson`).
 
 Zoghi, Whiteson, de Rijke, Munos. Relative Confidence Sampling for Efficient On-Line Ranker Evaluation. WSDM 2014;
 Algorithm 4 of Wolfenfeld's survey. Comments cite its line numbers. Here an arm's bound against itself is 1/2, as in

@@ -79,7 +79,7 @@ class Compilation(NamedTuple):
 
     @property
     def text(self) -> bytes | None:
-        """The message that lets another process compile the code, or None if the code is stored already, or never."""
+        """A message that lets another process compile the code. It is None if there is nothing to compile."""
         policy = isinstance(self.owner, Policy)
         if self.kernel.is_compiled(self.kinds, for_python=policy):
             return None

@@ -8,8 +8,8 @@ Some policies can choose arms although earlier outcomes are missing. Their prope
 that arrives.
 
 Every other policy learns *in turn*: it must know the outcome of its last choice before it can choose again. Until then,
-this choice is *pending*. While a choice is pending, a copy of the policy's state, the *shadow*, chooses the arms of
-each step. The shadow starts from the state before the pending choice, and draws other random numbers. Outcomes that
+this choice is *pending*. While a choice is pending, a copy of the policy's state, called the *shadow*, chooses the arms
+of each step. The shadow starts from the state before the pending choice, and draws other random numbers. Outcomes that
 arrive are stored in a queue. The policy uses an outcome when it chooses the pair of this outcome. The choices of the
 policy therefore have the same distribution as without a delay.
 

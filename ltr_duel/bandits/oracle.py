@@ -100,10 +100,7 @@ implement(multiduel, Pairs, _pairs_multiduel)
 
 
 class SeparateOracle(NamedTuple):
-    """An oracle whose comparisons are compiled once for all loops. The loops call the code by its address.
-
-    For simulated users, a loop then compiles in half the time.
-    """
+    """An oracle whose comparisons are compiled once for all loops. The loops call the code by its address."""
 
     code: IntVector  # (1,) address of the compiled `answer_pair`, or of `answer_slate` for loops of sets
     words: IntVector  # the oracle, see `ltr_duel.core.words_of`

@@ -47,7 +47,7 @@ class Policy(components.Component):
         needs a class of its own, because the loop finds the functions of a policy by the class of the state.
     init : callable
         ``init(n_arms, horizon, params)`` returns the state before the first step. Only this function may allocate
-        memory. ``horizon`` is 0 unless ``needs_horizon`` is True. If ``init`` has a fourth parameter ``rng``, it
+        memory. ``horizon`` is 0 unless ``needs_horizon`` is True. A fourth parameter ``rng`` is optional, and
         receives the generator of random numbers.
     select, update, recommend, idle_until : callable
         The functions that `ltr_duel.bandits.hooks` describes. ``idle_until`` is optional. If ``select`` has a parameter
@@ -62,7 +62,8 @@ class Policy(components.Component):
     cost : str
         The cost of one step, as a function of the number K of arms.
     needs_horizon : bool
-        Whether the algorithm requires the horizon, the number of steps. A run is then valid only for its own horizon.
+        Whether the algorithm requires the horizon, the number of steps. If so, earlier results of a run do not hold for
+        shorter runs.
     counts_ties : bool
         Whether a policy for sets counts a tie (``won[a, b]`` is 0) as half a win for both arms. For other policies, a
         coin must break ties.
@@ -147,7 +148,7 @@ class Policy(components.Component):
 
 
 def suited(given: components.Configured[Policy], *, to_sets: bool) -> components.Configured[Policy]:
-    """Return the policy. If ``to_sets`` is True and it has a replacement for sets, return the replacement instead."""
+    """Return the policy, or its replacement for sets if ``to_sets`` is True and there is a replacement."""
     if not to_sets or not given.component.for_sets:
         return given
     other = POLICIES.configure(given.component.for_sets)

@@ -43,8 +43,8 @@ def registers(kind: type[T], **values: float) -> Registers[T]:
     Raises
     ------
     ValueError
-        If the name of a register is also an attribute of numpy records, for example ``size``. Also if the class does
-        not declare a register to which you give an initial value.
+        If the name of a register is also an attribute of numpy records, for example ``size``. Or if you give an
+        initial value to a register that the class does not declare.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def in_one_piece(state: Any) -> tuple[Any, NDArray[np.uint64]]:
 
 
 class Attributes:
-    """The attributes of a state that is an object. ``one[:] = other`` copies the attributes of ``other``.
+    """The attributes of a state that is an object. ``copy[:] = source`` copies all attributes.
 
     The copy draws from the generator ``others`` instead of ``rng``.
     """
@@ -107,7 +107,7 @@ class Attributes:
 
 
 class Copies(NamedTuple):
-    """The memory by which a policy can choose while it waits for an outcome, see `ltr_duel.bandits.delayed`."""
+    """Copies of a state, by which a policy can choose while it waits for an outcome (see `delayed`)."""
 
     words: Any  # the buffer of the policy's state
     before: Any  # a copy of this buffer before the pending choice

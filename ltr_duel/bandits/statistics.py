@@ -83,7 +83,7 @@ def record_bound(wins: IntMatrix, rate: FloatMatrix, width: FloatMatrix, one: in
 
 
 def bound_rows(n_arms: int, prior_wins: int) -> tuple[IntMatrix, FloatMatrix, FloatMatrix, FloatMatrix]:
-    """Return the wins, rate, width and crossings before the first step.
+    """Return the arrays wins, rate, width and crossings before the first step.
 
     Each arm starts with ``prior_wins`` wins against every other arm. Without prior wins, the bound of a pair is 2
     until the pair meets. The bound of an arm against itself is 1/2.

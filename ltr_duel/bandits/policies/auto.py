@@ -1,10 +1,10 @@
 """Auto: the policy to use if you know little about your problem. It compares pairs; `auto_sets` compares sets.
 
 Auto looks for the Condorcet winner, the arm that beats every other arm. From the duels so far, it computes the evidence
-that an arm is not this winner. The champion is the arm with the least evidence against it. In each step, some other
-arms are drawn as challengers. An arm with much evidence against it is seldom drawn, but no arm is excluded forever.
-Usually, the challenger with the best win rate plays. The opponent of the challenger is the champion, or a third arm if
-a duel with the third arm gives more evidence.
+that an arm is not the Condorcet winner. The champion is the arm with the least evidence against it. In each step, some
+other arms are drawn as challengers. An arm with much evidence against it is seldom drawn, but no arm is excluded
+forever. Usually, the challenger with the best win rate plays. The opponent of the challenger is the champion, or a
+third arm if a duel with the third arm gives more evidence.
 
 If there is strong evidence against every arm, Auto looks for a Copeland winner, an arm that beats the most arms. For
 this purpose, Auto samples win rates, as Double Thompson Sampling does.

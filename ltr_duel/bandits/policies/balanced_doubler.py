@@ -10,8 +10,8 @@ than 2 m K steps are epochs of `doubler` with its default exploration. All longe
 begin with a hot start. Only balanced epochs count in the averages. The left player draws only from arms that were
 chosen after the hot start. ``alpha`` is the exploration constant in Algorithm 11.
 
-Wolfenfeld's program differs. Its hot starts have another length, and begin with the first epoch that is long enough.
-Its left player changes only after an epoch with a better score than all earlier epochs.
+In Wolfenfeld's program, hot starts have another length, and begin with the first epoch that is long enough. The left
+player of the program changes only after an epoch with a better score than all earlier epochs.
 """
 
 from __future__ import annotations

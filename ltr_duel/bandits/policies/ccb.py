@@ -8,8 +8,9 @@ beats arm j, and l_ij is the lower bound.
 If every arm of B^c is known to beat the first arm c, line 14 of the algorithm has no arm to choose. Here, arm c then
 plays against itself.
 
-Zoghi, Karnin, Whiteson, de Rijke. Copeland Dueling Bandits. NIPS 2015, Algorithm 1. Comments cite its line numbers. In
-the regret bound, C is the number of Copeland winners, and L_C is the number of arms that beat a Copeland winner.
+Zoghi, Karnin, Whiteson, de Rijke. Copeland Dueling Bandits. NIPS 2015, Algorithm 1. Comments cite the line numbers of
+Algorithm 1. In the regret bound, C is the number of Copeland winners, and L_C is the number of arms that beat a
+Copeland winner.
 """
 
 from __future__ import annotations

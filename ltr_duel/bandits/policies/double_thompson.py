@@ -33,7 +33,7 @@ class Params(NamedTuple):
 class Known(NamedTuple):
     """The duels and posteriors of all pairs, and the number of rivals that are known to beat each arm.
 
-    Arm j *blocks* arm i if ``crossings[i, j]`` exceeds alpha ln t. Arm j then certainly beats arm i (see `statistics`).
+    If ``crossings[i, j]`` exceeds alpha ln t, arm j is known to beat arm i (see `statistics`), and *blocks* arm i.
     """
 
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j

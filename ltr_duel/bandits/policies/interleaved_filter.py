@@ -1,15 +1,15 @@
 """Interleaved Filter: one candidate meets all remaining rivals in turn, until a rival is confidently better.
 
 The better rival is the next candidate. Rivals that the candidate confidently beats are removed. If ``prune`` is True,
-the policy is Interleaved Filter 2 of the JCSS paper: when the candidate is replaced, all rivals that the old candidate
-beat on average are removed, too. If ``prune`` is False, the policy is Interleaved Filter 1.
+the policy is Interleaved Filter 2 of the JCSS paper. When the candidate is replaced, Interleaved Filter 2 also removes
+all rivals that the old candidate beat on average. If ``prune`` is False, the policy is Interleaved Filter 1.
 
 The confidence radius is ``radius_scale * sqrt(ln(1/delta) / n)`` with delta = 1 / (T K^2), as in the JCSS paper. A
 rival is removed if q - c > 1/2, where q is the candidate's share of wins against the rival, and c is the radius.
 Wolfenfeld's survey prints this condition with the wrong sign.
 
 Yue, Broder, Kleinberg, Joachims. The K-armed Dueling Bandits Problem. JCSS 2012; Algorithm 1 of Wolfenfeld's survey.
-Comments cite its line numbers.
+Comments cite the line numbers of Algorithm 1.
 """
 
 from __future__ import annotations

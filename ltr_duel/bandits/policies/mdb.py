@@ -5,7 +5,8 @@ Condorcet winner. If there is only one such arm, it plays alone. Otherwise, a wi
 compared.
 
 Brost, Seldin, Cox, Lioma. Multi-Dueling Bandits and Their Application to Online Ranker Evaluation. CIKM 2016 (extended:
-arXiv 1608.06253), Algorithm 1. Comments cite its line numbers. The defaults are the best of the paper's grid search.
+arXiv 1608.06253), Algorithm 1. Comments cite the line numbers of Algorithm 1. The defaults are the best of the paper's
+grid search.
 """
 
 from __future__ import annotations

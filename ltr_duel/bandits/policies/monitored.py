@@ -3,8 +3,8 @@
 Time is divided into periods. In each period, all pairs first meet once, to monitor their preferences. In the other
 steps, the monitored policy (RUCB or D-TS) chooses the arms. The monitored policy learns from all duels. A window stores
 the last w monitoring duels of each pair. A change is detected when the numbers of wins in the two halves of a window
-differ by more than b. The policy and all windows then start anew. If the preferences are constant within M segments of
-the run,
+differ by more than b. The monitored policy and all windows then start anew. If the preferences are constant within M
+segments of the run,
 
     C = ln((4 T + 2) sqrt(T) / (sqrt(M) K)),  w = ceil(8 C / gap^2), made even,  b = sqrt(w C / 2)
 

@@ -14,9 +14,9 @@ The bound of arm j against arm c is u_jc = rate[c, j] + sqrt(alpha ln t) width[c
 (see `statistics`) decides whether the arm is a candidate.
 
 Zoghi, Whiteson, Munos, de Rijke. Relative Upper Confidence Bound for the K-Armed Dueling Bandit Problem. ICML 2014,
-Algorithm 1. Comments cite its line numbers. The default follows the arXiv version, and ``hypothesis`` follows the
-proceedings. The bound on the expected regret (Theorem 3) needs alpha > 1. For the default of 0.51, the constant in
-Theorem 2 is too large to be useful: 10^366 for 64 arms.
+Algorithm 1. Comments cite the line numbers of Algorithm 1. The default follows the arXiv version, and ``hypothesis``
+follows the proceedings. The bound on the expected regret (Theorem 3) needs alpha > 1. For the default of 0.51, the
+constant in Theorem 2 is too large to be useful: 10^366 for 64 arms.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A client with which a search page calls the service `ltr-duel serve`. It requires only the standard library.
 
 Each call ends within its deadline. If the service does not answer in time, the page shows the list of the incumbent,
-the ranker that users see outside of the experiment. After a failed call, the client sends no call of this kind for a
-moment. The logger ``ltr_duel.client`` tells why calls fail. If a process forks, make the client after the fork.
+the ranker that users see outside of the experiment. After a failed call, the method that made it sends nothing for a
+second. The logger ``ltr_duel.client`` tells why calls fail. If a process forks, make the client after the fork.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class Client:
     deadline : float
         The maximum time of a call in seconds, 0.1 by default.
     top : int
-        The number of documents on a page, 10 by default. Use the ``top`` of the experiment.
+        The number of documents on a page, as in the settings of the experiment; 10 by default.
     pause : float
-        The time after a failed call in which no call of this kind is sent, in seconds; 1 by default.
+        How long a method (`decide` or `report`) sends nothing after a failed call, in seconds; 1 by default.
     threads : int
         The maximum number of requests at the same time, 16 by default.
 
@@ -146,7 +146,6 @@ class Client:
         return bool(token) and not self._call("/events", {"token": token, "events": list(events)})[1]
 
     def _call(self, path: str, fields: dict[str, Any]) -> tuple[Any, str]:
-        """Return the answer of the service, and why it cannot be used; "" if it can be used."""
         if time.monotonic() < self._asleep.get(path, 0.0):
             return None, f"not sent, because a call failed recently: {self._why.get(path)}"
         answer, failed = None, True

@@ -85,9 +85,9 @@ class Judgements:
         bounds = confidence_sequence(wins, losses, ties, confidence=self._confidence, tests=len(rivals) / 2)
         return champion, np.insert(bounds.low, champion, 1.0)
 
-    def winner(self) -> str:
-        """Return the item that is preferred to every other one, or "" as long as this is not certain enough."""
-        return self.names[self.champion] if (self.low > 0).all() else ""
+    def winner(self) -> str | None:
+        """Return the item that is preferred to every other one, or None as long as this is not certain enough."""
+        return self.names[self.champion] if (self.low > 0).all() else None
 
     def ask(self, n: int) -> list[tuple[str, str]]:
         """Return the next pairs to judge, each in the order in which to show it.
@@ -125,11 +125,11 @@ def read_judgements(path: Path) -> list[Row]:
 
 def find_best(
     judgements: Judgements, judge: Callable[[str, str], str], path: Path, *, batch: int = 20, most: int = 20_000
-) -> str:
+) -> str | None:
     """Ask ``judge(first, second)`` for the winner or "tie", batch by batch, until an item is certainly the best.
 
     Each answer is added to the file at once. Judgements that the file has beyond those already told come first, so the
-    same call continues after an interruption. Returns "" after ``most`` judgements.
+    same call continues after an interruption. Returns None after ``most`` judgements.
     """
     judgements.tell(read_judgements(path)[len(judgements) :])
     _prepare(path)

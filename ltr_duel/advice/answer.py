@@ -1,6 +1,6 @@
 """The answer of `advise`: which candidate to deploy, and what the simulations measured for each candidate.
 
-A candidate is a policy with a comparison method. Each candidate is simulated with each click model, which gives one
+A candidate is a policy with a comparison method. For each click model, the simulations of a candidate give one
 `WorldResult`.
 """
 
@@ -33,7 +33,7 @@ class Estimate(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """The number of impressions after which a condition stays true, with an interval. None means never."""
+    """The number of impressions after which a condition stays true, with a confidence interval. None means never."""
 
     value: int | None
     low: int | None
@@ -41,7 +41,7 @@ class Reached(NamedTuple):
 
 
 class WorldResult(NamedTuple):
-    """The results of one candidate with one click model. Losses are differences of NDCG, as means per impression."""
+    """The results of one candidate with one click model. All values of NDCG are means per impression."""
 
     users: str  # click model
     runs: int
@@ -71,7 +71,7 @@ class CandidateResult(NamedTuple):
 
 
 class ScreeningResult(NamedTuple):
-    """The results of one candidate in the first stage, whose few runs only choose the finalists."""
+    """The results of one candidate in the first stage, which chooses the finalists by a few runs."""
 
     candidate: str
     runs: int  # for each click model
@@ -98,8 +98,8 @@ class Advice:
     Parameters
     ----------
     verdict : {"deploy", "too small", "identical"}
-        "deploy": a candidate reaches the confidence within the budget. "too small": no candidate reaches it.
-        "identical": every ranker is as good as the best one within the margin, so there is nothing to find out.
+        "deploy": a candidate finds a good ranker with the requested confidence. "too small": the budget is too small
+        for every candidate. "identical": all rankers are equally good within the margin, so no experiment is needed.
     settings : dict
         The arguments of `advise`: corpus, rankers, click models, budget, confidence, margin, seed and so on.
     ndcg : dict
@@ -140,7 +140,7 @@ class Advice:
 
     @property
     def deploy(self) -> CandidateResult | None:
-        """The advised candidate; None if all rankers are within the margin."""
+        """The advised candidate; None if the verdict is "identical"."""
         return self.candidates[0] if self.candidates else None
 
     @property
@@ -188,7 +188,7 @@ class Advice:
         Parameters
         ----------
         folder : path
-            It is created if it is missing. Either all files are written or none.
+            The folder to write to, which is created if it is missing. Either all files are written or none.
 
         Returns
         -------
@@ -225,23 +225,20 @@ def share(hits: int, n: int, confidence: float) -> Estimate:
 
 
 def mean(values: ArrayLike, confidence: float, unseen: float = 0.0) -> Estimate:
-    """Return the mean of some values with Student's confidence interval.
-
-    If a rare high value is missing in the sample, the interval would be too low. If ``unseen`` is above 0, the upper
-    end is therefore computed with one more high value, which is at least ``unseen`` above the mean.
-    """
+    """Return the mean of some values with Student's confidence interval."""
     sample = np.asarray(values, np.float64)
     quantile = statistics.student_quantile((1 + confidence) / 2, len(sample) - 1)
     middle, reach = float(sample.mean()), quantile * sample.std(ddof=1) / np.sqrt(len(sample))
     if not unseen:
         return Estimate(middle, float(middle - reach), float(middle + reach))
+    # The sample may lack a rare high value. The upper end is computed as if the sample had one more high value.
     more = np.append(sample, max(middle + unseen, sample.max()))
     high = more.mean() + quantile * more.std(ddof=1) / np.sqrt(len(more))
     return Estimate(middle, float(max(middle - reach, sample.min())), float(high))
 
 
 def reached(curve: tuple[Estimate, ...], times: IntVector, confidence: float) -> Reached:
-    """Return after how many impressions the curve stays at or above ``confidence``, with an interval."""
+    """Return after how many impressions a curve stays at or above ``confidence``, with a confidence interval."""
 
     def first(part: str) -> int | None:
         fails = np.flatnonzero([getattr(point, part) < confidence for point in curve])

@@ -46,9 +46,9 @@ def advise(
 ) -> Advice:
     """Find, by simulation, which policy and which comparison method to deploy for some rankers.
 
-    A candidate is a policy with a method. It is right if it names a ranker that is as good as the best one within the
-    margin. The advised candidate is right often enough and costs users the least NDCG. The cost also covers a period of
-    the same length after the experiment, in which users see the named ranker.
+    A candidate is a policy with a method. It is right if it names the best ranker, or a ranker that is as good within
+    the margin. Among the candidates that are right often enough, the one that costs users the least NDCG is advised.
+    The cost includes a period of the same length after the experiment, in which users see the named ranker.
 
     Parameters
     ----------
@@ -57,12 +57,13 @@ def advise(
     budget : int
         The number of impressions of the experiment, from 100 to 10^9.
     clicks : str, ClickModel or sequence of them
-        The click models that may describe your users. A candidate is judged by the worst of them.
+        The click models that may describe your users. A candidate is judged by the click model with which
+        it does worst.
     confidence : float
         The probability with which the candidate must be right at the end, from 0.5 to 0.999. It is also the confidence
         of all intervals.
     margin : float
-        A ranker is as good as the best one if its NDCG@10 is at most this much lower; from 0 to 1.
+        A ranker counts as good as the best one if their NDCG@10 differs by at most this number, from 0 to 1.
     incumbent : str, optional
         The ranker that users see today; by default the first ranker.
     candidates : sequence of str
@@ -72,14 +73,14 @@ def advise(
     batch : int
         The number of impressions after which the policy learns of clicks, for example the impressions of one day.
     simulations : int
-        The number of runs of each finalist with each click model, from 10 to 10^5. To show a probability of .95, at
-        least 115 runs are needed, or 94 with a single click model.
+        The number of runs of each finalist with each click model, from 10 to 10^5. With the default click models and
+        confidence, fewer than 115 runs cannot show that a candidate is right often enough.
     seed : int
         The seed of all random numbers.
     jobs : int
         The number of threads, which does not change the advice; -1 for all cores.
     compiled : bool
-        If False, run the code as plain Python, with equal numbers but some 500 times more slowly.
+        Whether to compile the code. Plain Python gives the same advice, some 500 times more slowly.
 
     Returns
     -------
@@ -88,7 +89,7 @@ def advise(
     Raises
     ------
     InputError
-        If a number is out of range, if a name is unknown, or if the rankings order ties anew for each list.
+        If a number is out of range, if a name is unknown, or if the order of tied documents changes from list to list.
 
     Examples
     --------
@@ -178,9 +179,8 @@ def _sufficient_budget(simulator: Simulator, request: RunRequest, budget: int, c
 
 
 def _unsure(world: World, confidence: float) -> tuple[str, ...]:
-    """Return the rankers that are too far from the best one to be right, but not significantly worse."""
     table = evaluate_rankers(world.rankings, [world.measure])
-    names = table["ranker"][(table["p"] >= 1 - confidence)]
+    names = table["ranker"][(table["p"] >= 1 - confidence)]  # not significantly worse than the best ranker
     right = {name for name, good in zip(world.rankings.names, world.right, strict=True) if good}
     return tuple(name for name in names if name not in right)
 

@@ -37,8 +37,9 @@ class Candidate(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Policy and method. The policy is the one that runs: 'auto_sets', not 'auto', if the method compares sets."""
+        """The name of the candidate, for example 'mdb/sosm'."""
         given, runs = self.policy.label, self.policy.component.name
+        # With a method for sets, 'auto' runs another policy, 'auto_sets', and the name says so.
         return f"{given if given.partition(':')[0] == runs else runs}/{self.method}"
 
     @property
@@ -48,7 +49,7 @@ class Candidate(NamedTuple):
 
     @property
     def outcome(self) -> str:
-        """The default outcome rule of the method, with which random clicks favour no ranker."""
+        """The default rule by which the method derives an outcome from clicks."""
         return METHODS.configure(self.method).component.default_outcome(sets=not self.compares_pairs)
 
 

@@ -104,7 +104,6 @@ def _runner_up(advice: Advice, advised: CandidateResult) -> list[str]:
 
 
 def _other_users(advice: Advice, advised: CandidateResult) -> list[str]:
-    """Return sentences on click models with which another candidate clearly loses less."""
     better: dict[str, list[str]] = {}
     for model, world in enumerate(advised.worlds):
         best = min(advice.candidates, key=lambda result: result.worlds[model].loss.high)
@@ -147,7 +146,7 @@ def _identical(advice: Advice) -> str:
 
 
 def candidates_table(advice: Advice) -> pd.DataFrame:
-    """Return a table of the advised candidate, the runner-up and the baseline, for the click model of the figure."""
+    """Return a table of the advised candidate, the runner-up and the baseline."""
     return pd.DataFrame(
         {"candidate": f"{result.candidate} ({role})"}
         | _world_row(result.worlds[_hardest_users(advice)], intervals=False)
@@ -204,10 +203,7 @@ def rankers_table(advice: Advice) -> pd.DataFrame:
 
 
 def plot_advice(advice: Advice) -> Axes:
-    """Plot how often each candidate of the first table names a right ranker, against the impressions.
-
-    All curves are for the click model with which the advised candidate is right least often.
-    """
+    """Plot how often the advised candidate, the runner-up and the baseline name a right ranker."""
     s, model = advice.settings, _hardest_users(advice)
     title = f"{s['corpus']}, '{s['clicks'][model]}' users; shaded: interval of the advised candidate"
     ax = prepared_axes(None, 8, 4.2, title)

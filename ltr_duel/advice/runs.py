@@ -1,7 +1,7 @@
 """Simulate candidates on all cores, and measure how much NDCG users lose.
 
 In each step, a simulated user sees one list for a random query. The loss of this list is the NDCG of the best ranker's
-list for the same query, minus the NDCG of the list. If a policy shows a single ranker, no list is made, and the mean
+list for the same query, minus the NDCG of the list. If a policy shows a single ranker and compares nothing, the mean
 loss of this ranker is used.
 """
 
@@ -103,7 +103,7 @@ class Sample(NamedTuple):
 
     @property
     def loss(self) -> FloatVector:
-        """The loss during the budget and during an equally long period after it, divided by the budget; shape (R,)."""
+        """The sum of ``lost`` and ``after``; shape (R,)."""
         return np.asarray(self.lost + self.after)
 
 
@@ -116,7 +116,7 @@ class RunRequest(NamedTuple):
 
 
 class Simulator:
-    """Runs candidates, always with the seed, the batch and the number of threads that are given here.
+    """Runs candidates with a fixed seed, batch and number of threads.
 
     batch: the number of impressions that are shown before any of their clicks is known.
     compiled: whether to compile the code; if False, it runs as plain Python.
@@ -186,7 +186,7 @@ class Simulator:
         return run, oracle, recorder, order
 
     def users(self, world: World, names: tuple[str | int, ...]) -> ClickModel:
-        """Return the users of a run. If a click model was estimated, probabilities are drawn within their errors."""
+        """Return the click model of a run. Estimated probabilities are drawn at random for each run."""
         if not world.errors:
             return world.users
         return world.sampled_users(stream(self._seed, "advice", *names, world.users.name, "users"))

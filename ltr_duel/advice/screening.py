@@ -1,8 +1,9 @@
 """Choose the advised candidate in two stages: a few runs of every candidate, then many new runs of the best three.
 
 Candidates are sorted by their loss, from the lowest. If several click models are given, the highest loss counts. Among
-the three finalists, the first that is right often enough with every click model is advised. If none is, the first is
-advised. The same runs choose the candidate and measure it, so all intervals are wide enough to hold together.
+the three finalists, the first that is right often enough with every click model is advised. If no finalist is right
+often enough, the first one is advised. The intervals are wider than for a single candidate, because the same runs
+choose the candidate and measure it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The worlds in which candidates are simulated. A world has rankers, users (a click model) and right answers.
 
-The best ranker has the highest mean NDCG. A ranker is a right answer if its NDCG is lower by at most the margin. Right
-answers do not depend on the users or on the comparison method.
+The best ranker has the highest mean NDCG. A ranker is a right answer if it is below the best ranker by at most the
+margin. Right answers do not depend on the users or on the comparison method.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ DEPTH = 10  # depth of NDCG, unless fewer documents are shown
 
 
 class Yardstick(NamedTuple):
-    """What is needed to compute how far the NDCG of a list is below the NDCG of the best ranker's list."""
+    """Arrays from which the NDCG of a list is computed, and the NDCG of the best ranker's list for each query."""
 
     worth: FloatVector  # (n_docs,) what a document at the top of a list adds to the NDCG of the list
     discount: FloatVector  # (10 or fewer,) the share of this that a document adds at each position
@@ -74,7 +74,10 @@ class World:
 
 
 def make_worlds(rankings: Rankings, clicks: tuple[str | ClickModel, ...], top: int, margin: float) -> list[World]:
-    """Return one world for each click model. Rankings that order ties anew for each list are refused."""
+    """Return one world for each click model.
+
+    Raises `InputError` if the order of tied documents changes from list to list.
+    """
     if rankings.provenance.get("ties") in REDRAWING:
         raise InputError(f"advice needs rankings with a fixed order of ties, not '{rankings.provenance['ties']}'")
     models = [click_model(given, rankings.grades) for given in clicks]

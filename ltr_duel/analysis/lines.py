@@ -90,7 +90,7 @@ def drawn_bound(matrix: PreferenceMatrix) -> float:
 
 
 def label_x(ax: Axes, label: str, frame: pd.DataFrame, column: str = "") -> None:
-    """Label the horizontal axis. Lines below the label say what a reader must know about how regret was measured."""
+    """Label the horizontal axis. Remarks below the label say how regret was measured."""
     remarks = []
     if columns.ANSWERS in frame and (frame[columns.ANSWERS] == INDEPENDENT_COINS).any():
         remarks.append(COINS_LABEL)
@@ -122,11 +122,7 @@ def draw_over_time(
     ax: Axes, frame: pd.DataFrame, column: str, *, choices: LineChoices, spread: str, log: str = "xy", start: float = 0,
     x: str = columns.T,
 ) -> pd.DataFrame:  # fmt: skip
-    """Plot the mean of each policy against steps or outcomes, and return the table of the plotted means.
-
-    For a policy that uses its horizon or has several horizons, only the ends of its runs are drawn, as markers. If
-    ``x`` is the number of outcomes, a checkpoint is drawn at its mean number of outcomes.
-    """
+    """Plot the mean of each policy against steps or outcomes, and return the table of the plotted means."""
     errors.require_one_of("logarithmic axes", log, ("xy", "x", "y", ""))
     rows = comparable_rows(frame)
     rows = rows[rows[columns.T] >= min(start, float(rows[columns.T].max()) / 10)]
@@ -152,7 +148,7 @@ def draw_lines(
     log: str,
     separate: Collection[str] | None = None,
 ) -> pd.DataFrame:
-    """Plot a line and a band for each policy in a table of `averaged`; return the table.
+    """Plot a line and a band for each policy, from the result of `averaged`; return this table.
 
     separate: policies that get a marker at each point; by default all.
     """

@@ -101,7 +101,6 @@ def _margin(matrix: PreferenceMatrix, winner: str) -> str:
 
 
 def _for_queries(matrix: PreferenceMatrix) -> str:
-    """Return a phrase on the queries and users for which a probability holds."""
     facts = matrix.provenance
     queries, of_users = facts.get("queries"), facts.get("source") == "click log" and facts.get("cluster") == "user"
     if not ("clicks" in facts or of_users) or not isinstance(queries, int):
@@ -180,7 +179,7 @@ def _with_error(p: float, error: float) -> str:
 
 
 def _digits(error: float, least: int) -> int:
-    """Return the number of decimals that shows the first digit of an error, but at least ``least``."""
+    # Enough decimals to show the first digit of the error.
     return least if error >= 0.5 * 10**-least else math.ceil(-math.log10(error))
 
 

@@ -59,7 +59,7 @@ def ratings_table(table: pd.DataFrame, rows: int = 10) -> pd.DataFrame:
 
 
 def ratings_note(matrix: PreferenceMatrix) -> str:
-    """Return a warning if one strength for each ranker cannot explain the preferences, or ""."""
+    """Return a warning if ratings cannot explain the preferences, otherwise an empty text."""
     if len(matrix) < 3 or not matrix.standard_error.any() or not np.isfinite(matrix.standard_error).all():
         return ""
     statistics = {name: STATISTICS[name] for name in ("strong_share", "cyclic_triples")}

@@ -49,15 +49,15 @@ def plot_regret(
 ) -> Axes:
     """Plot the regret of each policy against the steps, as a mean over its runs with a band.
 
-    If a policy uses its horizon or has several horizons, only the ends of its runs are drawn, because its regret
-    halfway says nothing about a shorter horizon. If the matrix that measures regret was estimated, a line below the
-    axis shows the error from this estimate.
+    Some policies use the horizon, so their regret halfway says nothing about a shorter horizon. For these policies, and
+    for policies with several horizons, only the ends of the runs are drawn. If the matrix that measures regret was
+    estimated, a line below the axis shows the error from this estimate.
 
     Parameters
     ----------
     results : Results or DataFrame
         Results, or a table with the columns policy, repetition, t and the regret. The table may also have the columns
-        ``lower_bound``, the constant c of the bound c ln t, and ``reference_error``.
+        ``reference_error`` and ``lower_bound`` (the constant c of the bound c ln t).
     ax : Axes, optional
         The axes to draw on, with the legend inside; by default, a new figure is made.
     x : {"steps", "outcomes"}
@@ -73,8 +73,8 @@ def plot_regret(
     log : {"xy", "x", "y", ""}
         The axes that are logarithmic.
     bound : bool
-        Whether to plot the lower bound of average regret. It is drawn over the last decade of steps. It is left out if
-        the winner is uncertain or if a policy ends below the bound, which holds only in the long run.
+        Whether to plot the lower bound of average regret, near the last step. The bound holds only in the long run. It
+        is left out if a policy ends below it, or if the winner is uncertain.
     legend : bool
         Whether to add a legend.
     **choices
@@ -127,7 +127,7 @@ def plot_facets(
     """Plot regret against the steps, with a panel for each problem of a study and one legend.
 
     If a problem has no Condorcet winner, its average regret is undefined. Its panel shows Copeland regret instead, and
-    the title says so. The panel stays empty if Copeland regret is missing or has panels of its own.
+    the title says so. If another panel shows Copeland regret already, the panel stays empty.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def plot_facets(
         A table with the columns problem, policy, horizon, repetition, t and the regrets, such as the result of
         `StudyResults.to_frame`.
     columns : sequence of str
-        The columns of the regrets to plot. If there are several, each problem has a row of panels.
+        The columns of the regrets to plot. With several columns, each problem has a row of panels.
     spread, start, log, **choices : optional
         See `plot_regret`. The default ``width`` is "text", with up to three panels side by side.
 
@@ -255,7 +255,7 @@ def plot_against_arms(
 
 
 def _draw_bound(ax: Axes, constant: float, end: float) -> None:
-    """Plot the lower bound c ln t over the last decade of steps, unless a policy ends below it."""
+    """Plot the lower bound c ln t near the last step ``end``, unless a policy ends below it."""
     (left, right), shown = ax.get_xlim(), ax.get_ylim()
     least = min(float(np.asarray(line.get_ydata())[-1]) for line in ax.get_lines())
     steps = np.geomspace(max(2.0, left, end / 10), max(3.0, end), 50)

@@ -73,7 +73,7 @@ def save_figure(figure: Axes | Figure, path: str | Path) -> Path:
     figure : Axes or Figure
         The axes that a function ``plot_...`` returns, or a figure.
     path : path
-        The file. Its name ends in .png, .pdf or .svg. Its folder is created if it is missing.
+        The file to write, with a name that ends in .png, .pdf or .svg. Its folder is created if it is missing.
 
     Raises
     ------
@@ -144,7 +144,7 @@ def wrapped(ax: Axes, text: str, size: float) -> str:
 
 
 def add_legend(ax: Axes, handles: Sequence[Artist] | None = None, title: str = "", paper: str = "") -> None:
-    """Add a legend beside the axes. For a figure in print, it is below them. In the caller's figure, it is inside."""
+    """Add a legend: below a figure for print, inside the caller's axes, and otherwise beside the axes."""
     handles = handles or ax.get_legend_handles_labels()[0]
     if paper:
         names = [str(handle.get_label()) for handle in handles]

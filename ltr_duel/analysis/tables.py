@@ -53,9 +53,9 @@ def summary_table(summary: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The columns are policy, mean ± sd, median, p and effect. If the summary has them, problem, horizon and regret
-        come first. If a matrix was estimated, there is a column for the error from this estimate. ``p`` is the p-value
-        of Wilcoxon's test against the policy with the lowest mean.
+        The columns are policy, mean ± sd, median, p and effect. The columns problem, horizon and regret come first if
+        the summary has them. If a matrix was estimated, there is a column for the error from this estimate. ``p`` is
+        the p-value of Wilcoxon's test against the policy with the lowest mean.
 
     Examples
     --------

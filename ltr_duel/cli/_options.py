@@ -72,10 +72,7 @@ def _checked_jobs(context: click.Context, param: click.Parameter, jobs: int) -> 
 
 
 def check_plugins(plugins: Iterable[core.plugins.Plugin]) -> None:
-    """Raise `InputError` if a compiled policy or method of a plug-in is wrong, which a run would not notice.
-
-    A policy is compared with its plain Python form. A method is tested as by 'ltr-duel check'.
-    """
+    """Refuse plug-ins whose compiled policies or methods have errors that a run would not notice."""
     for kind, name in (component for plugin in plugins for component in plugin.components):
         import numba
 
@@ -96,9 +93,8 @@ def _load_checked(ctx: click.Context, param: click.Parameter, paths: tuple[Path,
 
 
 def _declared(ctx: click.Context, param: click.Parameter, labels: tuple[str, ...]) -> tuple[str, ...]:
-    """Refuse unknown policies. Their names are read from the source files, which does not load the compiler."""
     if "ltr_duel.bandits.policy" not in sys.modules:
-        names = declared_names("bandits/policies")
+        names = declared_names("bandits/policies")  # does not load the compiler
         for name in ("".join(label.partition(":")[0].split()) for label in labels):
             if name not in names:
                 raise core.components.unknown_component("policy", name, names)

@@ -93,7 +93,7 @@ def print_at_end(paths: Iterable[Path]) -> None:
 
 
 def end(code: int, *, at_once: bool = False) -> NoReturn:
-    """End the process. If threads still run or with ``at_once``, Python's shutdown is skipped."""
+    """End the process. With ``at_once``, or while threads still run, Python's shutdown is skipped."""
     if not at_once and not parallel.abandoned_threads_run():
         sys.exit(code)
     sys.stdout.flush()

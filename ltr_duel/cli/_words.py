@@ -29,7 +29,7 @@ _HEADINGS = {name: heading for heading, names in _OPTIONS.items() for name in na
 
 
 def flag(*names: str, help: str) -> Callable[..., Any]:
-    """Return a flag that the command's function does not receive. `ltr_duel.cli._output.is_set` reads it."""
+    """Return a flag for commands. `ltr_duel.cli._output.is_set` returns its value."""
 
     def store(context: click.Context, parameter: click.Parameter, value: bool) -> None:
         context.meta[str(parameter.name)] = value

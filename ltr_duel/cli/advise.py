@@ -41,8 +41,9 @@ _RESULTS = OutputPath(results=("advice.*", "live.toml"))
 def command(path: Path, corpus: Corpus, jobs: int, out: Path | None, **question: Any) -> None:
     """Recommend a policy and a comparison method for finding the best ranker of the corpus at PATH.
 
-    Simulated users try all candidates. The answer says whether a candidate finds the best ranker within the budget, how
-    reliably, and what users lose. --out writes a page, its numbers as JSON, and live.toml for 'ltr-duel serve'.
+    Simulated users try several policies with several methods. The answer says which of them finds the best ranker
+    within the budget, how reliably, and what users lose. --out writes a page, its numbers as JSON, and live.toml for
+    'ltr-duel serve'.
     """
     answer = advice.advise(corpus.rankings(path, jobs), jobs=jobs, **question)
     if out is not None:

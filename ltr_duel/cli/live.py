@@ -42,7 +42,7 @@ def backup(store: Path, out: Path) -> None:
 
 @_store_command
 def check(store: Path) -> None:
-    """Check that STORE is not damaged and its tables fit each other. The exit code is 1 if something is wrong."""
+    """Check that STORE is not damaged and that its tables fit each other. The exit code is 1 if something is wrong."""
     complaints = live.check_store(store)
     echo_lines([f"{store}: {complaint}" for complaint in complaints or ["no complaints"]])
     if complaints:
@@ -54,7 +54,7 @@ def check(store: Path) -> None:
 @click.option("--events", type=OUT_FILE, help="Table of all events to write (same suffixes).")
 @click.option("--without", multiple=True, type=click.Choice(["query", "user"]), help="A column to omit.")
 def export(store: Path, out: Path, events: Path | None, without: tuple[str, ...]) -> None:
-    """Write the counted pages of STORE as a click log for 'ltr-duel logs compare'. The experiment may be running."""
+    """Write the click log of STORE for 'ltr-duel logs compare'. The experiment may be running."""
     impressions = live.export_log(store, out, events=events, without=without)
     click.echo(f"{out}: {several(impressions, 'impression')}")
     if not impressions:
@@ -79,8 +79,8 @@ def control(store: Path, action: str, value: str, holdback: float | None) -> Non
     With 'pause', all users get the incumbent's list. With 'winner' RANKER, they get the list of this ranker. With
     'resume', the experiment goes on after 'pause' or 'winner'. With 'share' NUMBER, from 0 to 1, this share of users
     takes part. With 'drop' RANKER, this ranker is removed for good, and the policy starts again with the outcomes of
-    the others. With 'end', the experiment ends for good. Users then get the winner's list or, without a winner, the
-    incumbent's list. Without ACTION, all earlier uses are printed.
+    the other rankers. With 'end', the experiment ends for good. Users then get the winner's list or, without a winner,
+    the incumbent's list. Without ACTION, the earlier actions are printed.
     """
     if not action:
         state, uses = live.read_controls(store)

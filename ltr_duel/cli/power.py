@@ -42,9 +42,9 @@ def command(
 ) -> None:  # fmt: skip
     """Plan how many impressions an experiment needs to show the better ranker.
 
-    The table has a number for one look at the results at the end, and a number for looks at any time. With more than
-    two rankers, one ranker must be ahead of each other ranker by the effect. How much outcomes vary is estimated from a
-    LOG or from simulated users (--users). With --effect alone, this variation is assumed.
+    One number holds if you look at the results once, at the end. The other number holds for looks at any time. With
+    more than two rankers, one ranker must be ahead of each other ranker by the effect. How much outcomes vary is
+    estimated from a LOG or from simulated users (--users). With --effect alone, this variation is assumed.
     """
     if log.is_given and users is not None:
         raise InputError("give either a LOG, or --users with a corpus")

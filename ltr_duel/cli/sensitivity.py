@@ -40,7 +40,7 @@ def command(
     """Measure how many impressions each method needs to find the better of two rankers of the corpus at PATH.
 
     The better ranker has the higher NDCG@10. A method is sure of a pair once the share of right repetitions reaches
-    --accuracy and stays there. The table has the median over pairs, and the accuracy at the end.
+    --accuracy and stays there. The table has the median number of impressions over pairs, and the accuracy at the end.
     """
     import pandas as pd
 

@@ -55,7 +55,7 @@ def command(
     In place of FILE, you can give the name of a synthetic or published matrix ('arxiv', 'arith51', ...). With --users
     CORPUS, each comparison is a query, a list, and a simulated user who clicks. Regret is then measured by the matrix
     in FILE. Without FILE, a matrix is first estimated from the same users. Policies that compare sets of rankers
-    require --users or --sets independent-coins. (The outcomes of a real list are not independent.)
+    require --users, or --sets independent-coins, with which each pair of a set is compared independently.
 
     The results are results.parquet, pulls.parquet, runs.json and regret.png (see --figures). With one policy, --log
     writes the impressions of the first repetition for 'ltr-duel logs'. Without --out, --log writes only the log.

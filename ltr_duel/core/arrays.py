@@ -24,8 +24,8 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 def frozen(values: Any, dtype: Any = None) -> NDArray[Any]:
     """Return a read-only array to which no other object can write.
 
-    The values are copied, unless their memory is already read-only. Examples of such values are a file mapped
-    read-only, and an array passed to `handed_over`.
+    The values are copied, unless their memory is already read-only: an array that was passed to `handed_over`, or a
+    file that is mapped read-only.
     """
     array = np.asarray(values, dtype)
     holder: Any = array
@@ -55,8 +55,8 @@ class _Opened:
 
 
 def as_writable(array: NDArray[Scalar]) -> NDArray[Scalar]:
-    """Return a view of an array that numba takes for writable, even if the array is read-only. Never write to it.
+    """Return a view of an array that numba treats as writable, even if the array is read-only. Never write to it.
 
-    For read-only arrays, numba would compile separate code, and reject kernels that contain a write to this argument.
+    A kernel that takes both kinds of arrays is then compiled only once.
     """
     return array if array.flags.writeable else np.asarray(_Opened(array))

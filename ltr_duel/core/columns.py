@@ -94,6 +94,6 @@ NOBODY: Final = "no ranker beats all others"  # said of a matrix without a Condo
 
 
 def defined_regret(rows: pd.DataFrame, column: str) -> str:
-    """Return ``column``, or the column of Copeland regret if only Copeland regret has values in these rows."""
+    """Return ``column``, or the column of Copeland regret if ``column`` has no value and Copeland regret has some."""
     known = COPELAND in rows and rows[COPELAND].notna().any()
     return COPELAND if known and rows[column].isna().all() else column

@@ -44,7 +44,7 @@ class Component:
     choices : mapping of str to tuple of str
         The valid values of each parameter that is a string.
     cite : str
-        The sources, with the main one first: keys of ``references.bib``, separated by commas, or a BibTeX entry.
+        Keys of ``references.bib``, separated by commas with the main source first, or a single BibTeX entry.
     where : str
         The section or algorithm in the main source.
 
@@ -107,8 +107,8 @@ class Registry(Generic[Item]):
         The location of a function that tests a component, for example ``"ltr_duel.bandits.check:check_policy"``.
     files : tuple of str, optional
         A suffix of file names, and the location of a function that makes a component from a file with this suffix.
-        Users may then type the name of a file. The name of the component ends with a digest of the file, for example
-        ``users.json#1f0c8a93``. A name with a digest is refused if the file has changed.
+        Users may then type the name of a file. The name of the component ends with the first digits of the file's
+        SHA-256, for example ``users.json#1f0c8a93``. A name with these digits is refused if the file has changed.
 
     Examples
     --------
@@ -132,7 +132,10 @@ class Registry(Generic[Item]):
         REGISTRIES.append(self)
 
     def add(self, item: Item) -> Item:
-        """Register a component. Raise `InputError` if its name exists, or if a limit belongs to no parameter."""
+        """Register a component.
+
+        Raises `InputError` if another component has its name, or if a limit is given for an unknown parameter.
+        """
         if self._find(item.name):
             raise InputError(f"a {self.kind} named '{item.name}' already exists; choose a different name")
         for key in {*item.limits, *item.choices} - set(item.params()._fields):
@@ -234,7 +237,6 @@ class Registry(Generic[Item]):
         return value
 
     def _find(self, name: str) -> bool:
-        """Return whether a component is registered. Import the module that has its name if necessary."""
         if name not in self._items and not self._complete and name in self._modules():
             importlib.import_module(f"{self._package}.{name}")
         return name in self._items
@@ -253,6 +255,6 @@ def unknown_component(kind: str, name: str, names: Iterable[str]) -> InputError:
 
 
 def module_parts(module: str, names: Iterable[str]) -> dict[str, Any]:
-    """Return the objects that a module defines under these names, in a dict. The name of its file is ``name``."""
+    """Return a dict of what a module defines under the given names. Its key ``name`` has the name of the file."""
     defined = vars(sys.modules[module])
     return {"name": Path(defined.get("__file__", "")).stem} | {name: defined[name] for name in names if name in defined}

@@ -27,10 +27,10 @@ def digest_of(value: object) -> str:
 
 
 def numbered(provenance: Mapping[str, Any], **versions: int) -> dict[str, Any]:
-    """Add version numbers above 1 to the entry ``numbers`` of a provenance.
+    """Return a provenance, the dict that says how a result was made, with version numbers added.
 
-    The version number of a component is raised when a seed gives other results than before. Results of different
-    versions cannot be combined. Results without a version have version 1.
+    A version number is raised when a seed gives other results than before. Results of different versions cannot be
+    combined. The number 1 is left out.
     """
     raised = {**provenance.get("numbers", {}), **{name: version for name, version in versions.items() if version > 1}}
     return {**provenance, **({"numbers": raised} if raised else {})}

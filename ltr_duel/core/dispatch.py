@@ -1,7 +1,7 @@
 """Functions with many implementations. The class of the first argument decides which implementation runs.
 
-The simulation loop calls policies and sources of outcomes by such functions. Because the implementation is found when
-the loop is compiled, the compiled loop can be stored on disk.
+The simulation loop calls policies and sources of outcomes by such functions. The implementation is chosen when the loop
+is compiled.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ _numbers = itertools.count()
 
 
 def dispatched(stub: Callable[P, R]) -> Callable[P, R]:
-    """Turn a stub into a function that has an implementation for each class of its first argument, a NamedTuple.
+    """Make a function whose implementation depends on the class of its first argument, a NamedTuple.
 
     The stub defines the parameters, and its docstring says what an implementation must do. If a class has no
     implementation, the body of the stub runs. The code of an implementation is copied into the caller, so use this for
-    functions that take nanoseconds. The attribute ``implementations`` has the functions by class.
+    functions that take nanoseconds.
     """
     return _dispatched(stub, "always", KERNEL)
 
 
 def dispatched_call(stub: Callable[P, R]) -> Callable[P, R]:
-    """Like `dispatched`, for longer functions with several return statements. LLVM copies them, not numba."""
-    return _dispatched(stub, "never", INLINED)
+    """Like `dispatched`, for longer functions with several return statements."""
+    return _dispatched(stub, "never", INLINED)  # LLVM copies the code into the caller, not numba
 
 
 def _dispatched(stub: Callable[P, R], inline: str, options: dict[str, Any]) -> Callable[P, R]:
@@ -53,7 +53,7 @@ def _dispatched(stub: Callable[P, R], inline: str, options: dict[str, Any]) -> C
 
 
 def implement(stub: Callable[..., Any], kind: type, function: Callable[..., Any]) -> None:
-    """Make ``function`` the implementation of a `dispatched` stub for first arguments of the class ``kind``."""
+    """Register a function as the implementation of a `dispatched` stub for arguments of the class ``kind``."""
     text = interpreted(function)  # even a kernel is not compiled separately here, but as a part of its caller
     wanted, given = (", ".join(inspect.signature(part).parameters) for part in (stub, text))
     if given != wanted:

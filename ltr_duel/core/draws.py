@@ -52,11 +52,11 @@ def beta_draw(a: float, b: float, rng: np.random.Generator) -> float:
 
 @kernel
 def beta_above(level: float, a: int, b: int, rng: np.random.Generator) -> float:
-    """Draw from Beta(a + 1, b + 1), given that the value is above ``level`` in (0, 1), even if this is rare.
+    """Draw a value above ``level`` from Beta(a + 1, b + 1). The level is between 0 and 1.
 
-    If a or b is 0, the distribution function is inverted. Otherwise, a tangent of the logarithm of the density gives an
-    upper bound of the density. Proposals are drawn from this bound, and most are accepted. If most values are above the
-    level, values are drawn from the whole distribution until one is above it.
+    If a or b is 0, the distribution function is inverted. If the level is low, values are drawn until one is above it.
+    If the level is high, proposals are drawn from an exponential distribution that bounds the density, and most
+    proposals are accepted.
     """
     if b == 0:
         below = level ** (a + 1.0)
@@ -78,15 +78,12 @@ def beta_above(level: float, a: int, b: int, rng: np.random.Generator) -> float:
 
 @kernel
 def _draw_by_tangent(level: float, touch: float, slope: float, a: int, b: int, rng: np.random.Generator) -> float:
-    """Draw a value above a level from Beta(a + 1, b + 1) by the tangent of the log density at ``touch``.
-
-    The slope of the tangent is ``-slope``. Polynomial bounds of ln(1 + x) make most logarithms unnecessary.
-    """
-    left = 1.0 - touch
+    left = 1.0 - touch  # the tangent of the log density at `touch` has the slope `-slope`
     while True:
         theta, u = level - log(1.0 - uniform(rng)) / slope, 1.0 - uniform(rng)
         if theta < 1.0:
             x, y = (theta - touch) / touch, (touch - theta) / left
+            # Polynomial bounds of ln(1 + x) decide most proposals without a logarithm.
             ratio = exp(a * x * x * (x / 3.0 - 0.5) + b * y * y * (y / 3.0 - 0.5))
             if u <= ratio:
                 if min(x, y) > -0.5 and u <= ratio * (1.0 - 0.5 * (a * x * x * x * x + b * y * y * y * y)):

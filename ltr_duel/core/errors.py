@@ -41,7 +41,7 @@ def shown(value: Any) -> str:
 
 
 def unknown_name(kind: str, name: Any, legal: Iterable[str], *, otherwise: str = "") -> InputError:
-    """Return the error ``no <kind> '<name>'; did you mean '...'? (names)``.
+    """Return the error for an unknown name. It suggests a similar name and lists the valid names.
 
     otherwise: advice, which is added if no name is similar.
     """
@@ -53,7 +53,6 @@ def unknown_name(kind: str, name: Any, legal: Iterable[str], *, otherwise: str =
 
 
 def _close_name(name: str, names: Sequence[str]) -> str:
-    """Return the shortest name that begins with ``name``, or a similar name, or "". Case does not matter."""
     folded, key = {candidate.casefold(): candidate for candidate in reversed(names)}, name.casefold()
     begun = [candidate for candidate in folded if len(key) > 2 and candidate.startswith(key)]
     close = sorted(begun, key=len) or difflib.get_close_matches(key, folded, n=1)

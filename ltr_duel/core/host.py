@@ -118,10 +118,6 @@ def _memory(name: str) -> int:
 
 
 def _groups() -> Iterator[tuple[int, int]]:
-    """Yield limit and used bytes of each control group (version 2) of this process that has a limit.
-
-    Cached files do not count as used, because the system frees their memory.
-    """
     with suppress(OSError):
         lines = (PROC / "self/cgroup").read_text(encoding="utf-8").splitlines()
         folder = next((GROUPS / line[4:] for line in lines if line.startswith("0::/")), GROUPS)
@@ -129,4 +125,5 @@ def _groups() -> Iterator[tuple[int, int]]:
             with suppress(OSError, ValueError):  # no such group here, or no limit ("max")
                 limit, used = (int((group / f"memory.{name}").read_text()) for name in ("max", "current"))
                 stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+                # Cached files do not count as used, because the system frees their memory.
                 yield limit, used - int(stat.get("inactive_file", 0))

@@ -36,8 +36,8 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     Parameters
     ----------
     function : callable
-        It may only read and write its arguments. It must not allocate memory, have defaults, raise errors, or use
-        global variables that change.
+        A function that only reads and writes its arguments. It must not allocate memory, have defaults, raise errors,
+        or use global variables that change.
 
     Returns
     -------
@@ -54,9 +54,10 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def outlined(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile like `kernel`, but let the compiler decide whether to copy the code into a `dispatched_call`.
+    """Compile like `kernel`, for functions with loops over arrays.
 
-    A copy makes functions faster that take nanoseconds. It often makes loops over arrays slower.
+    A `dispatched_call` contains a copy of each kernel that it calls, even if the copy is slower. It contains a copy of
+    this function only if the compiler expects a gain.
     """
     return kernel_for(function, forceinline=False)
 
@@ -66,8 +67,8 @@ def kernel_for(
 ) -> Callable[P, R]:
     """Compile a function like `kernel`. It may call `dispatched` functions that are implemented in other ``modules``.
 
-    Stored code is used until a source file of these modules changes. ``parts`` are functions whose code is copied into
-    the kernel, by the global names under which the kernel calls them.
+    Stored code is used until a source file of these modules changes. ``parts`` is a dict of functions whose code is
+    copied into the kernel. The keys are the global names by which the kernel calls them.
     """
     if numba.config.DISABLE_JIT:
         return interpreted(function)
@@ -165,7 +166,7 @@ class Kernel(Generic[P, R]):
         return storage.address_of(self.compiled(for_python=False), types)
 
     def is_compiled(self, types: tuple[Any, ...], *, for_python: bool = True) -> bool:
-        """Return whether code for these types is in memory or on disk. It is also True if the code is never stored."""
+        """Return True if code for these types is in memory or on disk, or is never stored."""
         return storage.is_stored(self.compiled(for_python=for_python), types)
 
     def _form(self, for_python: bool) -> Any:
@@ -187,7 +188,6 @@ def _typeof(function: Kernel[Any, Any], context: Any) -> Any:
 
 
 def _addressed(value: Any) -> Any:
-    """Replace each random generator, also in a tuple, by its addresses, because compiled code cannot use the object."""
     if isinstance(value, np.random.Generator):
         return borrowed(value)
     if isinstance(value, tuple):

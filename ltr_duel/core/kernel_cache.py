@@ -1,6 +1,6 @@
 """The folder in which compiled kernels are stored, so that later processes need not compile them.
 
-The name of the folder is a digest of the sources on which a kernel depends. After an edit, kernels are therefore
+The name of the folder is a hash of the source files on which a kernel depends. After an edit, kernels are therefore
 compiled again. The folder is used only if no other user can write to it, because a stored kernel can run any code when
 it is loaded.
 """
@@ -49,7 +49,7 @@ def kernel_folder(modules: frozenset[str], compiler: str) -> str:
 
 
 def remove_kernels() -> None:
-    """Delete all compiled code after a file was unreadable, because the error does not say which file."""
+    """Delete all compiled code, because the error of an unreadable file does not name the file."""
     for file in (cache_home() / "kernels").rglob("*.nb[ci]"):
         file.unlink(missing_ok=True)
 
@@ -72,7 +72,7 @@ def kernel_digest(modules: frozenset[str], compiler: str) -> str:
     """Return a digest of the compiler's settings and of all sources that kernels of these modules depend on.
 
     A floor is a subpackage, such as `core`, that imports only lower floors. The sources are the files of all floors up
-    to the highest floor of the modules. If a module is a policy, they include all policies.
+    to the highest floor of the modules. If one of the modules is a policy, the files of all policies are included.
     """
     highest = max(FLOORS.index(module.split(".")[1]) for module in modules)
     policies = [_POLICIES] * any(module.startswith("ltr_duel.bandits.policies.") for module in modules)

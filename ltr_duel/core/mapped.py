@@ -78,9 +78,9 @@ def small_pages(arrays: Collection[NDArray[Any]]) -> Iterator[None]:
 
 
 def expect_few_reads(arrays: Collection[NDArray[Any]]) -> None:
-    """Prepare mapped arrays that exceed the free memory for reads at random positions.
+    """Prepare mapped arrays for reads at random positions, if they are larger than the free memory.
 
-    Otherwise, the system would read up to several megabytes around each position.
+    Without this preparation, the system would read up to several megabytes around each position.
     """
     total = sum(array.nbytes for array in arrays if _file(array) is not None)
     if total >= LARGE and total > host.free_memory():
@@ -88,7 +88,7 @@ def expect_few_reads(arrays: Collection[NDArray[Any]]) -> None:
 
 
 def is_kept(array: Any) -> bool:
-    """Return whether an array is in a file that was mapped for reading, not in memory or in a temporary file."""
+    """Return whether an array is part of a file that was mapped for reading."""
     while isinstance(array, np.ndarray) and not isinstance(array, np.memmap):
         array = array.base
     return array.mode == "r" if isinstance(array, np.memmap) else isinstance(array, mmap.mmap)

@@ -25,9 +25,7 @@ _abandoned: list[threading.Thread] = []
 
 
 class _Threads(ThreadPool):
-    """A thread pool that, unlike `ThreadPool`, does not fix the start method of multiprocessing."""
-
-    def __init__(self, workers: int) -> None:
+    def __init__(self, workers: int) -> None:  # `ThreadPool` would set the start method of all processes
         Pool.__init__(self, workers, context=get_context("spawn"))
 
 

@@ -44,7 +44,7 @@ _lines: set[str] = set()
 
 
 def say(line: str) -> None:
-    """Write a line to stderr in commands and notebooks, once in a process."""
+    """Write a line to stderr, once in a process. Outside commands and notebooks, nothing is written."""
     if line not in _lines and progress_allowed() and ("ltr_duel.cli.main" in sys.modules or _in_notebook()):
         _lines.add(line)
         print(line, file=sys.stderr, flush=True)

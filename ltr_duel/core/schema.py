@@ -1,6 +1,7 @@
 """Read TOML files into frozen dataclasses. Each error says where the fault is and which values are valid.
 
-A field of a dataclass is declared by `value`, `axis` (one value or a list), `table` or `tables`.
+A field of a dataclass is declared by `value`, `axis` (one value or a list), `table` or `tables`. A *reader* is a
+function that checks a value of the file and converts it.
 """
 
 from __future__ import annotations

@@ -175,8 +175,8 @@ def signed_rank_p(x: ArrayLike) -> float:
 def mean_test(x: ArrayLike) -> float:
     """Return the two-sided p-value of a test of a mean of 0.
 
-    The result is the larger of two p-values: of Student's t-test and of `sign_flip_p`. The t-test alone often gives
-    p-values that are far too small if observations are few, skewed or constant.
+    The result is the p-value of Student's t-test or that of `sign_flip_p`, whichever is larger. The t-test alone often
+    gives p-values that are far too small if observations are few, skewed or constant.
 
     x: shape (n,); at least two independent, identically distributed observations, such as paired differences.
     """

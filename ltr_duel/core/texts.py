@@ -19,10 +19,10 @@ _ARCHIVES = b"PK\x03\x04", b"Rar!", b"7z\xbc\xaf", b"\x28\xb5\x2f\xfd"  # zip, r
 
 
 def unpacked(path: Path, source: Any) -> Any:
-    """Return the bytes of a text file in UTF-8 or Latin-1, as a buffered binary file.
+    """Return a buffered binary file with the text of an open file, in UTF-8 or Latin-1.
 
-    Files of gzip, bzip2 and xz are unpacked. UTF-16 with a byte order mark becomes UTF-8. A byte order mark is left
-    out.
+    Files of gzip, bzip2 and xz are unpacked. UTF-16 with a byte order mark is converted to UTF-8. The byte order mark
+    is left out.
 
     path: the file's name, for messages.
     source: the open file, at its start.

@@ -66,7 +66,7 @@ def block_at(base: FloatVector, width: FloatVector, start: int, scale: float, le
 
 @inlined
 def nth_bit(mask: int, n: int) -> int:
-    """Return the position of the n-th set bit (from 0) of a word, which must exist."""
+    """Return the position of the n-th set bit (from 0) of a mask. The mask must have more than n set bits."""
     for _ in range(n):
         mask &= mask - 1
     return int(trailing_zeros(mask))
@@ -74,7 +74,10 @@ def nth_bit(mask: int, n: int) -> int:
 
 @inlined
 def counted(mask: int, start: int, count: int, first: int) -> tuple[int, int]:
-    """Add the set bits of a mask to a count, and find the first set index. Bit 0 is index ``start``."""
+    """Return the number of set bits of this mask and of earlier masks, and the index of the first set bit.
+
+    ``count`` and ``first`` are the results for the earlier masks. Bit 0 of this mask has the index ``start``.
+    """
     if mask != 0 and count == 0:
         first = start + int(trailing_zeros(mask))
     return count + count_bits(mask), first
@@ -152,7 +155,7 @@ def highest(base: FloatVector, width: FloatVector, scale: float) -> float:
 
 @kernel
 def find_at(base: FloatVector, width: FloatVector, scale: float, level: float) -> tuple[int, int]:
-    """Return how often ``base + scale * width`` equals ``level``, and the first such index, which must exist."""
+    """Return at how many indices ``base + scale * width`` equals ``level`` (at least 1), and the first of them."""
     count, first = 0, 0
     for start in range(0, base.shape[0], LANES):
         count, first = counted(block_at(base, width, start, scale, level), start, count, first)
@@ -220,7 +223,7 @@ def random_fewest(counts: IntVector, rng: np.random.Generator) -> int:
 
 @kernel
 def first_above(sums: FloatVector | IntVector, value: float) -> int:
-    """Return the index of the first of ascending numbers that is above ``value``. The last must be above it."""
+    """Return the index of the first number above ``value``. The numbers ascend, and the last is above ``value``."""
     low, high = 0, sums.shape[0] - 1
     while low < high:
         middle = (low + high) // 2

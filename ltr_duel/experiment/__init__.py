@@ -1,6 +1,7 @@
 """Run policies on problems many times. A TOML file describes the runs, and a folder keeps their results.
 
-A problem is a matrix, a corpus with its rankers, or utilities. A run whose result is in the folder is not repeated.
+A problem is a preference matrix, a corpus with its rankers, or a set of arms with random utilities. A run whose result
+is in the folder is not repeated.
 
 spec.toml -> Spec -> problems (matrices, rankings) -> Schedule -> tasks -> workers -> Store -> StudyResults
 """

@@ -44,7 +44,6 @@ def _components(results: StudyResults) -> Iterator[tuple[str, str, components.Co
 
 
 def _slates(results: StudyResults) -> list[str]:
-    """Return the methods by which simulated users compare sets, if a policy compares sets."""
     if not any(policy and policy.feedback == "slate" for policy in map(named_policy, results.policies)):
         return []
     corpora = [corpus for text in results.specs for corpus in tomllib.loads(text).get("corpora", [])]

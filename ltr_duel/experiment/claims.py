@@ -1,7 +1,7 @@
 """Claims: files by which several processes divide the runs of a store among them.
 
 Before a process executes a block of runs, it claims the block by a file, so that other processes leave the block alone.
-If the process ends, its claims become void. On another machine, a claim becomes void if it is not renewed for five
+If the process ends, its claims become void. A claim from another machine becomes void if it is not renewed for five
 minutes. If two processes execute a run nevertheless, they store the same result.
 """
 
@@ -86,7 +86,6 @@ def live_claims(store: Store) -> list[dict[str, Any]]:
 
 
 def _holder(path: Path) -> dict[str, Any] | None:
-    """Return the content of a claim, None if the claim is void, or {} while the claim is being written."""
     try:
         fresh = time.time() - path.stat().st_mtime < _SILENT
         claim: dict[str, Any] = json.loads(path.read_bytes())
@@ -94,5 +93,5 @@ def _holder(path: Path) -> dict[str, Any] | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError):
-        return {} if fresh else None
+        return {} if fresh else None  # another process may still be writing the claim
     return claim if (fresh if alive is None else alive) else None

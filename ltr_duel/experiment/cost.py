@@ -24,7 +24,7 @@ _FIRST = 2_000  # steps of the first trial
 
 
 def print_estimate(schedule: Schedule, shard: Shard | None, folder: Path | None, backend: Backend) -> Iterator[str]:
-    """Yield lines on how many runs a schedule has, how many are done, and how long the others take."""
+    """Yield lines on how many runs a schedule has, how many are done, and how long the other runs take."""
     done = Index(Store(folder)).done if folder is not None else {}
     spec, runs, steps, seconds, ready = schedule.file.spec, 0, 0, 0.0, 0
     costs: dict[tuple[str, int], float] = {}  # seconds per step of each policy on each problem

@@ -14,7 +14,7 @@ from ltr_duel.simulation import RunKey, RunResult
 
 
 class Counts(NamedTuple):
-    """The result of a run as it is stored. It depends only on the run's key."""
+    """The result of a run as it is stored."""
 
     decisions: int
     checkpoints: int

@@ -44,7 +44,7 @@ class Problem:
 
     @property
     def measured_by(self) -> str:
-        """The digest of the matrix that measures regret; empty if this matrix decides comparisons."""
+        """The SHA-256 of the matrix that measures regret; empty if the same matrix decides comparisons."""
         return "" if self.answers["kind"] in MATRIX_ANSWERS else self.matrix.digest
 
     @functools.cached_property
@@ -53,7 +53,7 @@ class Problem:
         return core_digest.digest_of([self.oracle.provenance, self.matrix.digest])
 
     def values(self, regrets: Collection[str]) -> dict[str, FloatVector]:
-        """Return the utilities or the NDCG@10 of the arms, from which the regrets of these names are computed."""
+        """Return the numbers from which some regrets are computed: utilities of the arms, or their NDCG@10."""
         values = {}
         if "means" in self.answers:
             values["utility"] = np.asarray(self.answers["means"], np.float64)
@@ -99,7 +99,7 @@ class Problem:
 
 @functools.lru_cache(maxsize=_MOST_OPEN)
 def open_problem(folder: str) -> tuple[OracleSource, IntVector]:
-    """Read a problem from the cache; return what decides comparisons, and the `arm_ranks`.
+    """Read a problem from the cache; return what decides comparisons, and the ranks of the arms.
 
     Raises `InputError` if the folder is not accessible on this machine or cannot be read.
     """

@@ -50,7 +50,7 @@ TO_ESTIMATE = "to_estimate"  # key in the provenance of a placeholder for a matr
 
 
 class Choice(NamedTuple):
-    """One of the values that a key of the file lists, and what it adds to a problem."""
+    """One of the values that a key of the experiment's file lists."""
 
     words: list[str]  # parts of the problem's name
     facts: dict[str, Any]  # columns of the tables of results
@@ -70,7 +70,7 @@ def build_problems(file: SpecFile, *, jobs: int = -1, estimate: bool = True) -> 
 
     With ``estimate=False``, a placeholder replaces each matrix that would have to be estimated.
 
-    Raises `InputError` if a file cannot be read or values are inconsistent. The message begins with file and key.
+    Raises `InputError` if a file cannot be read or values are inconsistent. The message names the file and the key.
     """
     problems: list[Problem] = []
     reading = Reading(file.path.parent, jobs, estimate)
@@ -176,12 +176,10 @@ def _name(*words: str) -> str:
 
 
 def _if_several(value: object, listed: Sequence[object]) -> str:
-    """Return the value for the problem's name, or "" if the key has only this value."""
     return str(value) if len(listed) > 1 else ""
 
 
 def _given_name(spec: ProblemSpec, own: str, listed: Sequence[str]) -> str:
-    """Return the name in the file. If it is missing or means several values, add the value's own name."""
     return spec.name if spec.name and len(listed) == 1 else _name(spec.name, own)
 
 
@@ -238,11 +236,7 @@ def _rankings(spec: CorpusSpec, path: str, reading: Reading) -> Rankings:
 
 
 def _estimate(rankings: Rankings, spec: CorpusSpec, settings: dict[str, Any], reading: Reading) -> PreferenceMatrix:
-    """Estimate the preferences of all rankers, or read them from the cache.
-
-    With ``reading.estimate=False``, a placeholder replaces a missing matrix. Its provenance has the entry
-    ``to_estimate`` with the name of the matrix and the number of comparisons.
-    """
+    """Estimate the preferences of all rankers, or read them from the cache."""
     settings = settings | {"variance_reduction": spec.variance_reduction}
     plain = spec.ties == "redraw_at_inference" or spec.variance_reduction == "none"
     comparisons = spec.comparisons or (MANY if plain else FEW)

@@ -46,7 +46,8 @@ class StudyResults:
     folder : str or Path
         The folder of results, which is called a store.
     studies : sequence of str, optional
-        The studies to read, each named by the first digits of its digest; by default, all studies of the store.
+        The experiments to read, each given by the first digits of its file's name in the folder ``studies`` of the
+        store; by default, all experiments.
 
     Attributes
     ----------
@@ -168,8 +169,8 @@ class StudyResults:
     def summary(self, column: str = "") -> pd.DataFrame:
         """Return the tables of `ltr_duel.simulation.Results.summary` for all conditions, as one table.
 
-        By default, average regret is summarised, or Copeland regret if a problem has no Condorcet winner. In the second
-        case, a last column ``regret`` names the regret of each row.
+        By default, average regret is summarised. If a problem has no Condorcet winner, its Copeland regret is
+        summarised instead, and a last column ``regret`` names the regret of each row.
         """
         if column:
             return self._joined(lambda results: results.summary(column), last=True)
@@ -208,7 +209,6 @@ class StudyResults:
         return [done for done in self._groups if (done.problem["name"], done.group.horizon) == wanted]
 
     def _refuse_conflicts(self) -> None:
-        """Raise an error if two studies give one name to different problems, or different results for one row."""
         problems: dict[str, _Finished] = {}
         rows: dict[tuple[str, str, int], _Finished] = {}
         for new in self._groups:
@@ -226,7 +226,6 @@ class StudyResults:
 
 
 def _chosen(store: Store, wanted: Sequence[str]) -> list[Study]:
-    """Return the studies whose digests begin with one of the texts, or all studies without a text."""
     studies = store.read_studies()
     if chosen := [study for study in studies if not wanted or study.digest.startswith(tuple(wanted))]:
         return chosen

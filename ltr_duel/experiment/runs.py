@@ -132,7 +132,7 @@ class Index:
     def read(
         self, wanted: Mapping[str, Mapping[int, Row]], columns: Sequence[str]
     ) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """Yield the rows of the runs in ``wanted``, a part of ``done`` or ``failed``, by group and file."""
+        """Yield the stored rows of the runs in ``wanted``, one batch for each group and file."""
         rows = sorted((row.file, group, row.number) for group, runs in wanted.items() for row in runs.values())
         for (name, group), part in groupby(rows, key=lambda row: row[:2]):
             yield group, self._rows([Row(name, number) for *_, number in part], columns)

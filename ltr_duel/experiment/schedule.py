@@ -24,7 +24,7 @@ _BLOCK_RUNS, _BLOCK_STEPS = 64, 10**6  # largest block of runs that a process cl
 
 
 class Shard(NamedTuple):
-    """Every ``parts``-th run of a schedule, beginning with run ``number`` (from 1), for one of several machines."""
+    """The runs for one of several machines: every ``parts``-th run of a schedule, from run ``number`` on."""
 
     number: int = 1
     parts: int = 1
@@ -108,7 +108,7 @@ def make_schedule(
     spec : str, Path or SpecFile
         The TOML file, or the result of `read_spec`.
     plugins : sequence of path
-        Python files with plug-ins. They are loaded in addition to the plug-ins that the file names.
+        Python files with plug-ins, besides the plug-ins that the TOML file names.
     jobs : int
         The number of threads that estimate matrices; -1, the default, means one for each core.
     estimate : bool

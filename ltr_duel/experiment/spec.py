@@ -112,7 +112,7 @@ READING = [field.name for field in fields(ReadingSpec) if field not in fields(Pr
 
 @dataclass(frozen=True)
 class CorpusSpec(ReadingSpec):
-    """The rankers of a corpus. Simulated users compare them by their clicks."""
+    """The rankers of a corpus. The clicks of simulated users compare the rankers."""
 
     path: tuple[str, ...] = schema.axis(schema.text, default=())
     synthetic: Synthetic | None = schema.table(Synthetic, default=None)
@@ -249,7 +249,7 @@ class Spec:
 
 @dataclass(frozen=True)
 class SpecFile:
-    """The file of an experiment, its content, and its plug-ins. Paths in it are relative to its folder."""
+    """The file of an experiment, its content, and its plug-ins. Paths in the file are relative to its folder."""
 
     path: Path
     content: str
@@ -267,7 +267,7 @@ def read_spec(path: str | Path, content: str | None = None, *, plugins: Sequence
     content : str, optional
         The text of the file. If it is given, the file need not exist.
     plugins : sequence of path
-        Python files with plug-ins. They are loaded in addition to the plug-ins that the file names.
+        Python files with plug-ins, besides the plug-ins that the TOML file names.
 
     Returns
     -------

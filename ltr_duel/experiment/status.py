@@ -1,4 +1,4 @@
-"""Report how far the experiments of a store are. No compiled code is imported, so ``ltr-duel status`` is quick."""
+"""Report the progress of the experiments in a folder. No compiled code is imported, so ``ltr-duel status`` is quick."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Status(NamedTuple):
 
 
 def read_status(folder: str | Path) -> Status:
-    """Return how far the experiments of a store are. Raise `InputError` if the folder contains no results."""
+    """Return the progress of the experiments in a folder. Raise `InputError` if the folder contains no results."""
     store = Store(folder)
     store.require()
     studies, index, claims = store.read_studies(), Index(store), live_claims(store)

@@ -21,7 +21,7 @@ _FORMAT = "ltr_duel.study/2"
 
 
 class StoppedError(InputError):
-    """Runs cannot be stored, or workers are lost. Finished runs are kept, and the same command continues."""
+    """Runs cannot be stored, or workers are lost. Finished runs are kept, and the same command does the other runs."""
 
 
 class Group(NamedTuple):
@@ -34,15 +34,10 @@ class Group(NamedTuple):
 
 
 class Study(NamedTuple):
-    """What a store contains about an experiment besides its runs and matrices.
+    """What a store contains about an experiment besides its runs and matrices."""
 
-    ``digest`` identifies the experiment by its runs. ``record`` has values for JSON with the keys name, spec (the text
-    of the file), spec_path, plugins, regrets, late (a note on late outcomes), repetitions, problems, policies and key.
-    The method `key` joins the last three to the key of a run.
-    """
-
-    digest: str
-    record: dict[str, Any]
+    digest: str  # identifies the experiment by its runs
+    record: dict[str, Any]  # values for JSON, see `Schedule.study`
     groups: list[Group]
 
     def key(self, group: Group) -> dict[str, Any]:

@@ -27,8 +27,8 @@ _FAR = 5.0  # a mean that is more standard errors away from its expected value i
 def check_method(method: str | Method) -> None:
     """Test that the lists and outcomes of a comparison method are valid and fair.
 
-    A list must contain only documents of the query, none of them twice, and must be as long as possible. Identical
-    rankers must win equally often. If two rankers are swapped, the mean outcome must change its sign. A ranker with the
+    A list must be as long as possible. All its documents must be different documents of the query. Identical rankers
+    must win equally often. If two rankers are swapped, the mean outcome must change its sign. A ranker with the
     relevant documents at the top must beat a ranker with the reverse order on average. Outcomes must be from -1 to 1.
     The same seed must give the same list, and compiled code must give the same outcomes as plain Python.
 
@@ -73,10 +73,10 @@ def check_method(method: str | Method) -> None:
 
 @contextmanager
 def _explained(kind: Method) -> Iterator[None]:
-    """Add to an error with a set of rankers how two Python functions say that they are for pairs only."""
     try:
         yield
     except Exception as error:
+        # Two Python functions count as a method for sets, too, unless their author says otherwise.
         if kind.state is not Functions:
             raise
         complaint = plugins.plugin_complaint(error) or f"{type(error).__name__}: {error}"
@@ -118,7 +118,6 @@ def _check_lists(kind: Method, comparer: Comparer, draw: Any) -> None:
 def _play_pairs(
     c: Comparison, slate: IntVector, won: SignMatrix, times: int, total: FloatMatrix, rng: Generator
 ) -> None:
-    """Add to ``total[i, j]`` the outcomes of ranker i against ranker j."""
     for _ in range(times):
         for a in range(slate.shape[0]):
             for b in range(a + 1, slate.shape[0]):

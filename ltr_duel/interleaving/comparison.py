@@ -66,7 +66,7 @@ class Comparer:
     method : str or Method
         The comparison method. A name may have parameters (``probabilistic:tau=1``).
     outcome : str, optional
-        The outcome rule, which says who won. By default the first rule of the method.
+        The outcome rule, which says who won. The default is the first rule of the method.
     top : int
         Number of documents in a list, at most 1,000.
 
@@ -136,7 +136,7 @@ class Comparer:
         return numbered(settings, method=method.version, comparison=COMPARISON_NUMBERS, clicks=CLICK_NUMBERS)
 
     def open(self) -> Comparison:
-        """Return the arrays that `compare_pair` and `compare_slate` need. Each thread must open its own."""
+        """Return the arrays that `compare_pair` and `compare_slate` need. Each thread needs arrays of its own."""
         rankings, (_, method, params) = self.rankings, self.configured
         mapped.expect_few_reads((rankings.order, rankings.rank))
         size = Size(self.top, rankings.longest_query, max(2, len(rankings)))

@@ -5,13 +5,13 @@
 The owner of a shown document is the ranker that contributed it. This ranker also owns the clicks on the document.
 
 A method is a module with a class ``State`` and some functions. ``State`` is a NamedTuple of constants, and of arrays
-that all comparisons use again. The function ``init`` returns a state. `draw_pair` and `credit_pair` compare two
-rankers, and `draw_slate` and `credit_slate` compare a set (a slate). A method needs one of these two pairs of
-functions, or both. `find_contributors` and `draw_mirrored` are optional. They reduce the variance of estimated
+that are reused in each comparison. The function ``init`` returns a state. `draw_pair` and `credit_pair` compare two
+rankers, and `draw_slate` and `credit_slate` compare a set (a slate). A method needs the first two functions, the last
+two, or all four. `find_contributors` and `draw_mirrored` are optional. They reduce the variance of estimated
 preferences. If the method has parameters, the NamedTuple ``Params`` has their names and default values.
 
-Numba compiles these functions, so they need no decorator. A comparison must not depend on earlier comparisons. If the
-credit needs a random number from the draw, the draw stores it in an array ``kept`` of the state.
+Numba compiles these functions, so they need no decorator. A comparison must not depend on earlier comparisons. If a
+credit function needs a random number, the draw function stores this number in an array ``kept`` of the state.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def find_contributors(
 ) -> None:
     """Write into ``q[k]``, for each clicked position k, the probability that ``first`` contributed the document.
 
-    This function is optional. With it, estimates of preferences average over all possible contributors. Define it only
+    This function is optional. It lets estimates of preferences average over all possible contributors. Define it only
     if the contributors in a given list are independent of each other and of the clicks.
     """
     raise TypeError("this method does not find contributors")
@@ -94,7 +94,7 @@ def draw_mirrored(
 ) -> int:
     """Draw a list as `draw_pair` does, but from given random numbers in [0, 1), one for each position.
 
-    This function is optional. If the two rankers are exchanged while the numbers stay, then at each position the other
-    ranker must contribute the document.
+    This function is optional. A second call, with the same numbers but with the two rankers exchanged, must let the
+    other ranker contribute the document at each position.
     """
     raise TypeError("this method does not draw mirrored lists")

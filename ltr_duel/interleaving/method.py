@@ -22,12 +22,11 @@ class MethodError(InputError):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Method(components.Component):
-    """A comparison method. Its functions merge rankings into one list, and decide from the clicks on it who won.
+    """A comparison method: functions that merge rankings into one list, and decide from the clicks on the list who won.
 
     Parameters
     ----------
-    name, params, limits, choices, cite, where
-        `ltr_duel.core.Component` explains these parameters.
+    name, params, limits, choices, cite, where : see `ltr_duel.core.Component`
     state : type
         The class of the objects that ``init`` returns. If the method is compiled, it is a NamedTuple.
     init : callable
@@ -36,17 +35,18 @@ class Method(components.Component):
         `ltr_duel.interleaving.hooks` explains these functions. To compare two rankers, a method needs ``draw_pair`` and
         ``credit_pair``. To compare a set of rankers (a slate), it needs ``draw_slate`` and ``credit_slate``.
     posterior : tuple of str
-        Outcome rules that return the sign of a mean. The mean is over all rankers that may have contributed the clicked
-        documents.
+        Outcome rules that compute a mean over all rankers that may have contributed the clicked documents, and return
+        the sign of this mean.
     outcomes : tuple of str
-        Names of the outcome rules for two rankers. A rule says who won, given the clicks. The first is the default.
+        Names of the outcome rules for two rankers. A rule says who won, given the clicks. By default, the first rule
+        is used.
     slate_outcomes : tuple of str
         Names of the outcome rules for sets. By default, sets have only the first rule of ``outcomes``.
     biased : tuple of str
         Outcome rules that favour one of two rankers even if users click at random.
     shows, wins, needs, cost : str
-        Texts for the documentation. They say how the list is built, which ranker wins, what the method requires, and
-        how long a comparison takes.
+        Texts for the documentation: how the list is built, which ranker wins, what the method requires, and how long a
+        comparison takes.
     compiled : bool
         Whether numba compiles the functions. By default True.
     version : int

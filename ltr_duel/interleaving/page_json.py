@@ -24,7 +24,7 @@ _LONGEST_METHOD = 200  # characters of a method with its parameters
 
 
 def read_page(text: str) -> dict[str, Any]:
-    """Return the checked values of a page, by the names in `KEYS`."""
+    """Check a page that was stored as JSON, and return its values by name."""
     if not isinstance(text, str) or len(text) > LONGEST_TEXT:
         raise InputError(f"a page must be a string of at most {LONGEST_TEXT:,} characters")
     try:
@@ -76,7 +76,6 @@ def _wrong_key(
 
 
 def _different(values: Any, is_valid: Callable[[Any], bool], least: int, most: int) -> bool:
-    """Return whether ``values`` is a list of ``least`` to ``most`` valid and different values."""
     return isinstance(values, list) and all(map(is_valid, values)) and least <= len(set(values)) == len(values) <= most
 
 

@@ -44,7 +44,8 @@ class Page:
     shown : tuple
         The ids of the shown documents, from the top.
     owners : tuple of str or None
-        For each shown document, the name of the ranker that contributed it. It is None if no single ranker did.
+        For each shown document, the name of the ranker that contributed it. None if no single ranker contributed
+        the document.
     method : str or Method
         The name of the comparison method with its parameters, or the `Method` if it is not registered.
     outcome : str
@@ -158,7 +159,6 @@ class Page:
         return [-1 if owner is None else self.rankers.index(owner) for owner in self.owners]
 
     def _positions(self, clicks: Iterable[Hashable]) -> list[int]:
-        """Return the clicked positions, ascending."""
         if isinstance(clicks, str | bytes) or not isinstance(clicks, Iterable):
             raise InputError(f"clicks must be a list of document ids, not {errors.shown(clicks)}")
         position = {document: k for k, document in enumerate(self.shown)}
@@ -195,7 +195,7 @@ def interleave(
     method : str or Method
         The comparison method. A name may have parameters (``"probabilistic:tau=1"``).
     outcome : str
-        The outcome rule, which says who won. By default the first rule of the method.
+        The outcome rule, which says who won. The default is the first rule of the method.
     top : int
         Largest number of documents on the page, from 1 to 1,000.
     seed : int, optional
@@ -233,7 +233,6 @@ def interleave(
 
 
 def _orders(rankings: Mapping[str, Sequence[Hashable]]) -> tuple[list[Hashable], SmallIntMatrix]:
-    """Number the documents. Return the documents in this order, and each list as a row of numbers."""
     if not isinstance(rankings, dict | Mapping):
         raise InputError(f"rankings must be a mapping of names to lists, not {type(rankings).__name__}")
     if not 2 <= len(rankings) <= MOST_RANKERS:
@@ -270,7 +269,6 @@ def _orders(rankings: Mapping[str, Sequence[Hashable]]) -> tuple[list[Hashable],
 
 
 def _complete(rows: list[list[int]]) -> None:
-    """Add the missing documents at the end of each list, ordered by their best rank in the other lists."""
     merged = dict.fromkeys(chain.from_iterable(zip_longest(*rows, fillvalue=-1)))
     for row in rows:
         held = {*row, -1}

@@ -1,12 +1,10 @@
-"""Find out how often each possible list should be shown so that a comparison of two rankers is fair.
+"""Find out how often each list should be shown so that a comparison of two rankers is fair.
 
 The solver `fairest` receives a number for each list (its worth), and a table of credits with one column for each list
-and one row for each position. It finds probabilities p of the lists. The mean credit at each position is an entry of
-``table @ p``, and the bias is the sum of the absolute values of these entries. The solver first makes the bias as small
-as possible. Then it makes the mean worth as large as possible without a larger bias.
-
-The solver is the revised simplex method. Its variables are p and, for each row, the positive and the negative part of
-the mean credit. The first phase minimises the sum of these parts, and the second phase maximises the mean worth.
+and one row for each position. It finds a probability for each list, the vector p. The mean credit at each position is
+an entry of ``table @ p``, and the bias is the sum of the absolute values of these entries. The solver is the revised
+simplex method. It first makes the bias as small as possible. Then it makes the mean worth as large as possible, but
+keeps the smallest bias.
 
 Dantzig, Orden, Wolfe. The generalized simplex method. Pacific Journal of Mathematics 1955.
 """
@@ -25,7 +23,7 @@ _MOST_PIVOTS = 10_000  # limit in case of rounding errors; 3,000 random programs
 
 
 class Program(NamedTuple):
-    """A linear program and the arrays of its solver. It has n = columns + 2 * rows variables, and m = rows + 1.
+    """A linear program with n = columns + 2 * rows variables and m = rows + 1 equations, and the arrays of its solver.
 
     The first variables are the probabilities p. Then each row has two variables: the positive and the negative part of
     its mean credit.
@@ -147,10 +145,10 @@ def leaving(program: Program, rows: int, columns: int) -> int:
 
 @kernel
 def is_sooner(program: Program, rows: int, i: int, other: int) -> bool:
-    """Return whether variable i of the basis reaches 0 before variable ``other``, by lexicographic order in a tie."""
+    """Return whether variable i of the basis reaches 0 before variable ``other`` of the basis."""
     a, b = program.entering[i], program.entering[other]
     difference = program.value[i] / a - program.value[other] / b
-    for k in range(rows + 1):
+    for k in range(rows + 1):  # ties are broken in lexicographic order, so that the steps cannot go in a circle
         if abs(difference) > _EPS:
             break
         difference = program.inverse[i, k] / a - program.inverse[other, k] / b

@@ -47,16 +47,16 @@ class Workspace:
 
     @property
     def current(self) -> bool:
-        """Whether the method is still registered under its name. A file that is loaded again replaces its method."""
+        """Whether the method is still registered. If its file is loaded again, a new method replaces it."""
         return not isinstance(self.named, str) or METHODS[self.method.name] is self.method
 
     @property
     def kept(self) -> Any:
-        """Numbers that the method stored at the last draw, for the credit."""
+        """The numbers that the last draw stored, and that the credit needs."""
         return getattr(self._state, "kept", np.zeros(0))
 
     def draw(self, orders: SmallIntMatrix, rng: Generator) -> tuple[list[int], list[int], tuple[float, ...]]:
-        """Draw a list. Return its documents, their owners (-1 for no owner), and the numbers in `kept`."""
+        """Draw a list. Return the shown documents, their owners (-1 for no owner), and the numbers in `kept`."""
         page = self._page
         if not self.method.compiled:  # its state may store what it computed for another query
             self._state = self._new_state()
@@ -103,7 +103,7 @@ _local = _Local()
 
 
 def workspace(method: str | Method, outcome: str, top: int, orders: SmallIntMatrix) -> Workspace:
-    """Return this thread's workspace for lists of this kind."""
+    """Return this thread's workspace for the method, the outcome rule, and lists of this size."""
     if not isinstance(method, str | Method):
         raise InputError(f"a method must be a name or a Method, not {type(method).__name__}")
     key = (method, outcome, top, len(orders), room_for(orders.shape[1]))

@@ -37,7 +37,7 @@ class Control(NamedTuple):
     version: int = 0  # version of the plan at that time
 
     def row(self) -> tuple[float, str, str, str]:
-        """Return the cells of the row in the store."""
+        """Return the values of this control's row in the store."""
         value = {"ranker": self.ranker, "share": self.share, "holdback": self.holdback, "version": self.version}
         return self.time, self.action, json.dumps(value), self.who
 
@@ -74,7 +74,7 @@ class Controls(NamedTuple):
         return tuple(k for k, name in enumerate(settings.rankers) if name not in self.dropped)
 
     def after(self, control: Control, settings: Settings) -> Controls:
-        """Return the state after a use. Raises `InputError` if it is invalid or changes nothing."""
+        """Return the state after one more use. Raises `InputError` if the use is invalid or changes nothing."""
         action, ranker = control.action, control.ranker
         errors.require_one_of("control", action, ACTIONS)
         if self.mode == ENDED:
@@ -120,7 +120,7 @@ class Controls(NamedTuple):
 
 
 def fold(controls: Iterable[Control], settings: Settings) -> Controls:
-    """Return the state after all these uses."""
+    """Return the state of the controls after all their uses."""
     state = Controls(share=settings.share, holdback=settings.holdback)
     for control in controls:
         state = state.after(control, settings)
@@ -147,9 +147,9 @@ def add_control(db: sqlite3.Connection, settings: Settings, control: Control) ->
 
 
 def require_policy(settings: Settings, before: Controls, control: Control) -> None:
-    """Raise `InputError` if the policy cannot work without a dropped ranker. This is slow, so use no transaction."""
+    """Raise `InputError` if the policy cannot work without a dropped ranker."""
     if control.action == "drop":
-        Planner(settings, before.after(control, settings).left(settings))
+        Planner(settings, before.after(control, settings).left(settings))  # too slow for a transaction
 
 
 def control_store(store: str | Path, control: Control) -> Controls:

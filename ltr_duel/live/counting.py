@@ -46,7 +46,7 @@ def _count(
     store: Store, settings: Settings, n: int, impression: str, user: str, text: str, record: str, seen: int,
     clicked: str | None,
 ) -> Outcome | None:  # fmt: skip
-    """Count a page. Store and return its outcome; return None if the page does not count."""
+    """Count a page, and store its outcome. Return the outcome, or None if the page does not count."""
     db, rankers = store.db, json.loads(text)
     counts = seen or settings.count == "shown"
     db.execute("UPDATE exposures SET learned = 1 WHERE n = ?", (n,))

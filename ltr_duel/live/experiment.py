@@ -49,7 +49,7 @@ class Experiment:
     store : Store
         An open store.
     settings : Settings
-        The settings of the store, which are also an attribute.
+        The settings in the store. They become the attribute ``settings``.
     keys : Keys
         The secrets that sign tokens.
     clock : callable

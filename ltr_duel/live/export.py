@@ -1,4 +1,4 @@
-"""Export the click log of a live experiment, with all pages that count and compare rankers."""
+"""Export the click log of a live experiment. It has all counted pages of several rankers."""
 
 from __future__ import annotations
 
@@ -34,8 +34,9 @@ def export_log(
 ) -> int:
     """Write the click log of an experiment, which may be running. Return the number of rows.
 
-    `compare_log` gives the same result for this log as `Experiment.state`. ``events`` is a second file for all events
-    of its pages, also events after the window. ``without`` names columns to leave out: ``query``, ``user`` or both.
+    `compare_log` gives the same result for this log as `Experiment.state`. ``events`` is a second file, for all events
+    of the exported pages, also events after the window. ``without`` names columns to leave out: ``query``, ``user`` or
+    both.
     """
     for name in without:
         errors.require_one_of("column to leave out", name, _PRIVATE)

@@ -80,7 +80,7 @@ class LivePlan:
     recommended, incumbent : str
         The ranker that the policy recommends, and the ranker that users outside of the experiment see.
     settings, learned : str, int
-        A digest of the settings, and the number of impressions from which the policy has learned.
+        A hash of the settings, and the number of impressions from which the policy has learned.
 
     Examples
     --------
@@ -125,7 +125,7 @@ class LivePlan:
             The list of each ranker that `rankers` returns. Document ids are strings or whole numbers, with the best
             first. Lists of other rankers are ignored.
         now : float, optional
-            The time in the record, in seconds since 1970; by default, the current time.
+            The time at which the page is shown, in seconds since 1970; by default, the current time.
 
         Raises
         ------
@@ -174,14 +174,15 @@ class LivePlan:
         return self._counts[tuple(sorted(rankers))] / self.draws
 
     def impression(self, user: str, query: str, shown: Sequence[str], credit: Sequence[int] | str) -> str:
-        """Return the name of an impression. ``credit`` is ``owners`` or ``page`` of its record."""
+        """Return the name of a page's impression. ``credit`` is the value of ``owners`` or ``page`` in its record."""
         content = credit if isinstance(credit, str) else _owned(shown, credit)
         return _impression(self.version, self._hash(user, query), content)
 
     def bucket(self, user: str) -> float:
         """Return the bucket of a user, a number from 0 to below 1 that does not change during the experiment.
 
-        Users with buckets below ``share`` take part. Users with buckets from 1 - ``holdback`` on are held back.
+        Users with buckets below ``share`` take part. Users with buckets of 1 - ``holdback`` or more always get the
+        incumbent's list.
         """
         return float(_generator(hashlib.sha256(f"{self.salt}\0{user}".encode()).digest()).random())
 
@@ -218,7 +219,6 @@ class LivePlan:
         return self.sets[bisect_right(self._bounds, int(rng.random() * self.draws))][0]
 
     def _credit(self, rankers: tuple[str, ...], page: Page, shown: list[str]) -> tuple[dict[str, Any], str]:
-        """Return the column of the record by which clicks are credited, and a text that identifies the page."""
         if self.method.partition(":")[0] != "team_draft":
             text = page.to_json()
             return {"page": text}, text
@@ -310,7 +310,6 @@ _local = threading.local()  # each thread keeps one generator, because making on
 
 
 def _generator(state: bytes) -> np.random.Generator:
-    """Return this thread's generator SFC64 in a state of four 64-bit words, lowest byte first."""
     try:
         rng: np.random.Generator = _local.rng
     except AttributeError:

@@ -48,7 +48,7 @@ def kept_plans(out: Path, keys: Keys) -> dict[int, LivePlan]:
 
 
 def check_plans(log: ClickLog, plans: Mapping[int, LivePlan], settings: Settings) -> list[str]:
-    """Return sentences about failed checks of a log, and about rows that these plans cannot have shown.
+    """Return sentences about failed checks of a log, and about rows that do not fit the plans.
 
     Open the log with ``skip_bad=None``, so that its bad lines are counted.
     """

@@ -1,7 +1,8 @@
 """Make the next plan of an experiment. The policy is told a batch of outcomes, and then chooses sets of rankers.
 
-An outcome consists of arms, which are numbers of rankers, and a sign (+1 or -1) for each pair of arms. A coin decides a
-tie. The coin depends only on the name of the impression, so the same impressions always give the same plan.
+An outcome consists of arms, which are the indices of rankers, and a sign (+1 or -1) for each pair of arms. A coin
+decides a tie. The coin is a bit that depends only on the name of the impression, so the same impressions always give
+the same plan.
 """
 
 from __future__ import annotations
@@ -262,7 +263,6 @@ def logged_outcomes(log: ClickLog, settings: Settings, *, before: float) -> dict
 
 
 def _parsed(log: ClickLog, impressions: list[str], lines: Any) -> tuple[IntVector, Coins]:
-    """Read the version of the plan and the coin from each name of an impression."""
     for k, name in enumerate(impressions):
         if not IMPRESSION.fullmatch(name):
             message = f"impression '{name}' belongs to no plan; valid: 3-0123456789abcdef"

@@ -118,7 +118,7 @@ def follow_plans(loop: Loop, *, plans: int, processes: int) -> Iterator[tuple[Li
 
 
 def _follow(loop: Loop, version: int, process: int) -> int:
-    """Decide and log searches like one of several machines, and return the number of logged pages."""
+    """Answer searches as one of several machines does, and return the number of logged pages."""
     plan = LivePlan.read(loop.folder / "plan.json", Keys(loop.secrets))
     seed = int(stream(loop.seed, "plans", version, process).integers(1 << 62))
     users = Visitors(loop.rankings, loop.clicks, top=plan.top, seed=seed)

@@ -79,7 +79,6 @@ def run_service(
 
 
 def _api_key(path: Path) -> tuple[str, Path | None]:
-    """Return the API key and its file, which is made if missing; None if the key is in the environment."""
     place: Path | None = None if VARIABLE in os.environ else path
     if place is None:
         key = os.environ[VARIABLE].strip()

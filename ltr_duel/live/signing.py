@@ -32,7 +32,7 @@ class TokenError(InputError):
 
 
 class Keys(Mapping[str, bytes]):
-    """The secret keys of an experiment, by id. The first key signs. Signatures of the other keys stay valid.
+    """The secret keys of an experiment, by id. The first key signs, and a signature by any of the keys is valid.
 
     Parameters
     ----------

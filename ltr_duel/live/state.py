@@ -208,8 +208,9 @@ def compared_pairs(plan: LivePlan) -> set[frozenset[str]]:
 def beats_all(wins: IntMatrix) -> FloatVector:
     """Return the probability that each arm beats all others. ``wins`` has the wins of the row against the column.
 
-    An arm beats another arm if it would win more than half of their pages that are not ties. The prior of this share is
-    uniform. Pages and pairs are regarded as independent. The probabilities are valid for one look.
+    An arm beats another arm if it would win more than half of the pages that show both arms and have a winner. The
+    prior of this share is uniform. Pages and pairs are regarded as independent. The probabilities are valid for one
+    look.
     """
     ahead = scipy.special.betainc(wins.T + 1, wins + 1, 0.5)  # probability that the row beats the column
     np.fill_diagonal(ahead, 1.0)
@@ -220,7 +221,7 @@ def beats_all(wins: IntMatrix) -> FloatVector:
 def regret_bound(exposure: FloatVector, high: FloatMatrix) -> float:
     """Return an upper bound of what the experiment has cost users, which holds at all times.
 
-    Showing a ranker costs half of the mean outcome of the best ranker against it. A page costs the average over its
+    Showing a ranker costs half of the mean outcome by which the best ranker beats it. A page costs the average over its
     rankers. The best ranker is unknown, so the bound is the highest cost over all rankers that may be the best. It is
     NaN if the upper ends ``high`` of intervals show that no ranker can be the best.
     """
@@ -230,7 +231,6 @@ def regret_bound(exposure: FloatVector, high: FloatMatrix) -> float:
 
 
 def _matrix(size: int, upper: NDArray[Any], lower: NDArray[Any]) -> NDArray[Any]:
-    """Return a square matrix with these values above and below the diagonal."""
     matrix = np.zeros((size, size), upper.dtype)
     first, second = np.triu_indices(size, 1)
     matrix[first, second], matrix[second, first] = upper, lower

@@ -205,7 +205,7 @@ def forget(store: str | Path, *, user: str = "", older_than: float | None = None
 
     Random names replace the user, the ids of events, and the names of pages, so tokens of these pages become invalid.
     The query becomes "forgotten", and the context empty. Counts do not change. A user who returns counts as a new user.
-    With ``older_than``, a user with a later page keeps the name, or this page would count as the first page of a user.
+    With ``older_than``, users who have a later page keep their names, because they would otherwise count as new users.
     """
     if bool(user) == (older_than is not None):
         raise InputError("name either a user or a number of days")

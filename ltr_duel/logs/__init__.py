@@ -1,7 +1,7 @@
 """Analysis of click logs of real or simulated searches: compare rankers, compute intervals, decide when to stop.
 
-Start with `compare_log`. It reads a log as a stream, so logs may be larger than memory. As in simulations, the
-comparison methods of `ltr_duel.interleaving` credit the clicks.
+Start with `compare_log`, which reads a log as a stream, so that a log may be larger than memory. As in simulations,
+the comparison methods of `ltr_duel.interleaving` credit the clicks.
 """
 
 import lazy_loader

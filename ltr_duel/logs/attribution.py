@@ -44,11 +44,11 @@ class Outcome:
         SQL expression of columns of events, such as ``"value"``. Its sum over the events of a ranker is the ranker's
         credit. By default, the credit is the number of documents with an event.
     within : str
-        The maximum age of an exposure, such as ``7d``, for events that do not name their impression. Such an event is
-        credited to the last exposure of its item to its user. By default, events without an impression do not count.
+        Credit an event that names no impression to the last exposure of its item to its user, if this exposure is not
+        older than ``within``, such as ``7d``. By default, events that name no impression do not count.
     window : float, optional
-        Time in seconds after an exposure in which its events count, as in live experiments. With a window, events with
-        a value of 0 or less do not count. By default, there is no window.
+        Count an event only if it happens at most this number of seconds after its exposure, as in live experiments.
+        With a window, events with a value of 0 or less do not count. By default, there is no window.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class Outcome:
 
     @property
     def kind(self) -> str:
-        """The kind of event with which the condition begins; "" if there is none."""
+        """The kind of event, if ``where`` begins with a condition on it; otherwise ""."""
         match = _KIND.fullmatch(self.where)
         return match[1].replace("''", "'") if match else ""
 
@@ -107,7 +107,7 @@ def outcome_of(outcome: str | Outcome, within: str = "") -> Outcome:
 
 
 class EventCounts(NamedTuple):
-    """Numbers of events of the first outcome."""
+    """How many events count by the first outcome of a log, and how many of them can be credited."""
 
     counted: int  # events that count by the outcome
     loose: int  # counted events without an impression
@@ -135,11 +135,11 @@ def attribute(
     outcomes: Sequence[Outcome],
     find: Callable[[Any], Any] | None = None,
 ) -> tuple[Relation, EventCounts]:
-    """Return a table with one row for each place on a list that has events, and the numbers of these events.
+    """Return a table of the events on each place of each list, and counts of events.
 
-    Its columns are ``row`` (the id of the exposure), ``place``, ``owner``, and the sums w0, w1, ... of the outcomes. If
-    events name owners, an owner that is not a ranker of the exposure has the number `NO_RANKER`, and the column
-    ``strange`` has its name.
+    The table has one row for each place that has events. Its columns are ``row`` (the id of the exposure), ``place``,
+    ``owner``, and the sums w0, w1, ... of the outcomes. If events name owners, the column ``strange`` has the name of
+    an owner that is not a ranker of the exposure.
     """
     by_event = not {"owners", "page"} & set(exposures.columns)  # events name the owners of their items
     if by_event and "rankers" not in exposures.columns:
@@ -252,10 +252,10 @@ def _late(engine: Any, exposures: Relation, events: Relation, outcome: Outcome, 
 
 
 def clicked_places(engine: Any, placed: Relation, number: int, *, by_event: bool) -> Relation:
-    """Return for each row, in the column ``clicks``, the places on its list with events of an outcome.
+    """Return a table with the column ``clicks``: the places on an exposure's list that have events of an outcome.
 
-    If events name owners, the items with events are numbered from 1. ``clicks`` then has numbers of these items, and
-    ``owners`` has their owners.
+    If events name owners, the items that have events are numbered from 1. The column ``clicks`` then contains these
+    numbers, and the column ``owners`` contains the owner of each item.
     """
     rows, place, owners = f"SELECT *, w{number} AS w FROM placed WHERE place IS NOT NULL", "place", ""
     if by_event:

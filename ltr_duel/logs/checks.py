@@ -35,12 +35,10 @@ class Check(NamedTuple):
 
 
 def _outside(name: str, low: int, high: str) -> str:
-    """Return SQL for whether a list of integers contains null or a number outside the limits."""
     return f"list_min({name}) < {low} OR list_max({name}) > {high} OR list_count({name}) < len({name})"
 
 
 def _first(name: str, wrong: str) -> str:
-    """Return SQL, in braces, for the first entry ``e`` of a list that satisfies a condition."""
     return f"{{list_filter({name}, lambda e: {wrong})[1]}}"
 
 
@@ -171,7 +169,7 @@ def checked(engine: Any, rows: Relation, given: str, find: Callable[[int], Any],
 
 
 def kinds_of(engine: Any, rows: Relation, given: str, *more: str) -> list[Row]:
-    """Return the combinations of rankers, method, outcome and further columns, in their order of appearance."""
+    """Return each combination of rankers, method, outcome and the columns ``more``, in their order of appearance."""
     keys = [*(name for name in ("rankers", "method", "outcome") if name in rows.columns), *more]
     sql = f"SELECT {', '.join([*keys, f'{given} AS given'])}, min(line) AS first_line FROM t"
     return sorted(engine.rows(f"{sql} GROUP BY {', '.join([*keys, given])}", t=rows), key=lambda row: row["first_line"])
@@ -184,7 +182,7 @@ def code_rows(engine: Any, rows: Relation, checks: Sequence[Check]) -> Relation:
 
 
 def message(row: Any, text: str) -> str:
-    """Return the message on a row, given as an Arrow table. SQL in braces is replaced by its value."""
+    """Return the message of a check on a row, which is given as an Arrow table."""
     import duckdb
 
     parts = re.split(r"[{}]", text)
@@ -200,10 +198,10 @@ def _present(checks: Sequence[Check], rows: Relation) -> list[Check]:
 
 
 def _repeated(engine: Any, rows: Relation) -> tuple[list[int], dict[int, int]]:
-    """Find lines that repeat an impression, and compare each with the first line of its impression.
+    """Find the lines that repeat an impression.
 
-    The first result has the lines that are equal except for the time. The second result has the other lines, each with
-    the first line of its impression.
+    The first result contains the lines that differ from the first line of their impression in the time only. The second
+    result maps each of the other lines to the first line of its impression.
     """
     (again,) = engine.rows("SELECT count(impression) > count(DISTINCT impression) AS again FROM t", t=rows)
     if not again["again"]:
@@ -219,7 +217,7 @@ def _repeated(engine: Any, rows: Relation) -> tuple[list[int], dict[int, int]]:
 
 
 def _unit_of_time(engine: Any, rows: Relation) -> list[Check]:
-    """Return the check for times in another unit. Times must count from 0, or be dates between 1990 and 2100."""
+    """Return a check of the unit of times. Times must count from 0, or be dates between 1990 and 2100."""
     if "time" not in rows.columns:
         return []
     sql = f"SELECT min(time) AS first, max(time) AS last FROM t WHERE time > -1e300 AND time < {LATEST}"

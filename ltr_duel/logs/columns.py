@@ -139,7 +139,7 @@ def _entries(column: str, kind: str) -> str:
 
 
 def _ambiguous(owners: str, rankers: str) -> str:
-    """Return SQL for whether numbers in ``owners`` are ambiguous, because names of rankers are numbers, too."""
+    """Return SQL for whether numbers in ``owners`` may be positions or names of rankers."""
     given = f"list_filter({owners}, lambda e: e >= 0)"
     names, other = f"list_has_all({rankers}, {given}::VARCHAR[])", f"coalesce({rankers}[e + 1] <> e::VARCHAR, true)"
     return f"owners::VARCHAR NOT LIKE '%\"%' AND {names} AND len(list_filter({given}, lambda e: {other})) > 0"

@@ -45,12 +45,11 @@ def compare_log(
     log : ClickLog, path, data frame or Ibis table
         The log. A path or a table is opened with the default settings of `ClickLog`.
     outcomes : str, Outcome, Ratio, or a sequence of them
-        The first outcome decides. The results for the other outcomes are in ``comparison.secondary``. By default,
-        all outcomes of a `ClickLog` that are not guardrails are used, and ``click`` for any other log. When you open a
-        `ClickLog`, give all outcomes and guardrails as its argument ``outcome``.
+        The first outcome decides. The results for the other outcomes are in ``comparison.secondary``. By default, a
+        `ClickLog` is compared by all of its outcomes that are not guardrails, and a path or a table by ``click``. When
+        you open a `ClickLog`, give all outcomes and guardrails as its argument ``outcome``.
     guardrails : mapping of str to float
-        Outcomes or ratios that must not get worse, each with the largest accepted loss. The loss of an outcome is at
-        most 1.
+        Outcomes or ratios that must not get worse, each with the largest accepted loss.
     cluster : {"", "user", "query", "impression"}
         Groups within which outcomes may be correlated. By default, users are used, or queries if the log has no users.
     confidence : float

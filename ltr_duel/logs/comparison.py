@@ -86,7 +86,7 @@ class Comparison:
 
     @property
     def tests(self) -> int:
-        """Number of pairs of rankers, including pairs never shown. They share the error probability."""
+        """Number of pairs of rankers, including pairs never shown. The error probability is divided among all pairs."""
         return len(self.names) * (len(self.names) - 1) // 2
 
     @property
@@ -158,7 +158,7 @@ class Comparison:
         return PreferenceMatrix(p, self.names, error, comparisons, self.provenance | undecided)
 
     def plot(self, *, stop_at: float | None = None, margin: float = 0.0, ax: Axes | None = None) -> Axes:
-        """Plot the means of the clearest pairs over time, with the intervals that decide them.
+        """Plot how the means of the pairs with the smallest p-values developed over time, with their intervals.
 
         Parameters
         ----------
@@ -201,7 +201,7 @@ def compared(
     sums: PairSums, names: tuple[str, ...], pairs: IntVector, *, confidence: float, impressions: int,
     provenance: dict[str, Any],
 ) -> Comparison:  # fmt: skip
-    """Return the comparison, without ``looks`` and ``warnings``."""
+    """Compare the rankers by sums of outcomes. The result has no ``looks`` and no ``warnings``."""
     ratio, means, cautious = "denominator" in provenance, sums.means(), sums.cautious()
     naive, divisor = sums.naive(), sums.divisor()
     tests = len(names) * (len(names) - 1) // 2

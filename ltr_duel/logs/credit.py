@@ -184,7 +184,7 @@ class Creditor:
 
 
 class Clicked(NamedTuple):
-    """Rows to credit, with the documents and clicks of the whole batch."""
+    """Some rows of a batch, which are credited together, and the documents and clicks of the whole batch."""
 
     rows: IntVector
     query: IntVector  # (rows,) index of the row's query in the lists
@@ -197,10 +197,7 @@ class Clicked(NamedTuple):
 
 
 def credit_rows(method: Method, params: Any, outcome: str, lists: Lists, clicked: Clicked, rankers: int) -> FloatMatrix:
-    """Return the outcome of each pair of rankers a < b in each row, with shape (rows, pairs).
-
-    Rows of equal size are credited together. Their outcomes are the same as for single pages.
-    """
+    """Return the outcome of each pair of rankers a < b in each row, with shape (rows, pairs)."""
     out = np.zeros((len(clicked.rows), rankers * (rankers - 1) // 2))
     some = np.flatnonzero(np.diff(clicked.click_ptr)[clicked.rows])
     tops, sizes = np.diff(clicked.ptr)[clicked.rows[some]], np.diff(lists.query_ptr)[clicked.query[some]]
@@ -223,7 +220,7 @@ def credit_rows(method: Method, params: Any, outcome: str, lists: Lists, clicked
 
 @kernel
 def fill_page(clicked: Clicked, row: int, page: Shown, kept: FloatVector) -> int:
-    """Copy a row to ``page``, and the stored value of its list to ``kept``. Return the number of clicks."""
+    """Copy a row of ``clicked`` to the outputs ``page`` and ``kept``, and return its number of clicks."""
     start, first = clicked.ptr[row], clicked.click_ptr[row]
     for k in range(clicked.ptr[row + 1] - start):
         page.shown[k], page.owner[k] = clicked.numbers[start + k], clicked.owners[start + k]

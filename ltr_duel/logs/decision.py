@@ -56,7 +56,7 @@ class Guardrail(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Whether the data show that the leading ranker is not worse by the margin or more."""
+        """Whether the data show that the leading ranker loses less than the margin by this outcome."""
         return self.low > -self.margin
 
     def __str__(self) -> str:
@@ -91,7 +91,8 @@ def decide(
 ) -> Decision:
     """Decide which ranker wins, by the primary outcome.
 
-    There is no decision if a check of the log fails, or if a guardrail does not hold for the winner.
+    There is no decision if a check of the log fails, or if a guardrail does not hold for the winner. A guardrail is
+    another outcome that must not get worse.
 
     Parameters
     ----------
@@ -163,8 +164,9 @@ def pair_decisions(
     now: Intervals, named_pairs: Sequence[tuple[str, str]], tests: int, impressions: int, *, confidence: float,
     margin: float = 0.0,
 ) -> list[PairDecision]:  # fmt: skip
-    """Decide for each pair whether to stop, from intervals that hold together for ``tests`` pairs.
+    """Decide for each pair of rankers whether to stop, by its interval.
 
+    tests: number of pairs among which the error probability is divided.
     impressions: number of impressions of all pairs so far; 0 if only one look is planned.
     confidence: confidence of the intervals.
     """

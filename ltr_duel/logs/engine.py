@@ -131,7 +131,7 @@ class Engine:
         return self.view(f"SELECT {chosen}, s.item, CAST(s.place AS INTEGER) AS place FROM t, {lists}", t=rows)
 
     def measured(self, rows: Relation) -> Relation:
-        """Add the columns that checks of rows read, such as the length of the shown list."""
+        """Add the columns that checks use, such as the length of the shown list."""
         numbers = {"length": "len(shown)", "different": "list_unique(shown)"} if "shown" in rows.columns else {}
         if "owners" in rows.columns:
             numbers |= {"owned": "len(owners)", "low": "list_min(owners)", "high": "list_max(owners)"}

@@ -27,24 +27,24 @@ class Finding(NamedTuple):
 
 
 def tested(name: str, p: float, sentence: str) -> Finding:
-    """Return the finding of a test with a p-value."""
+    """Return a finding about a test with a p-value."""
     digits = "p < 1e-12" if p < 1e-12 else f"p = {p:.3g}"
     return Finding(name, "fails" if p < ERROR else "sound", p, f"{sentence} ({digits})")
 
 
 def limited(name: str, rate: float, limit: float, sentence: str) -> Finding:
-    """Return the finding of a rate, which fails if the rate exceeds a limit."""
+    """Return a finding about a rate, which fails if the rate exceeds a limit."""
     return Finding(name, "fails" if rate > limit else "sound", rate, sentence)
 
 
 def seldom(name: str, number: int, total: int, limit: float, sentence: str) -> Finding:
-    """Return the finding of a rate, which fails if a binomial test shows that the rate exceeds a limit."""
+    """Return a finding about a rate, which fails if a binomial test shows that the rate exceeds a limit."""
     p = float(special.bdtrc(number - 1, total, limit)) if number else 1.0
     return Finding(name, "fails" if p < ERROR else "sound", number / max(total, 1), sentence)
 
 
 def not_checked(name: str, reason: str) -> Finding:
-    """Return the finding of a check that could not be made."""
+    """Return a finding about a check that could not be made."""
     return Finding(name, "not checked", np.nan, reason)
 
 

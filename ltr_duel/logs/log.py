@@ -64,8 +64,8 @@ class ClickLog:
         values wins. With ``dwell>=30``, only clicks of at least 30 seconds count. Write any other rule as an `Outcome`.
         The first of several outcomes is the primary one.
     within : str
-        The maximum age of an exposure, such as ``7d``, for events that do not name their impression. Such an event is
-        credited to the last exposure of its item to its user. By default, events without an impression do not count.
+        Credit an event that names no impression to the last exposure of its item to its user, if this exposure is not
+        older than ``within``, such as ``7d``. By default, events that name no impression do not count.
     context : collection of str
         Further columns to read, by which `subgroups` can divide the log.
 
@@ -133,7 +133,7 @@ class ClickLog:
 
     @property
     def other_columns(self) -> tuple[str, ...]:
-        """Columns of the files that are not columns of a log, and are not read."""
+        """Columns of the files that are not read, because a log has no columns of these names."""
         return tuple(self.loaded.strange)
 
     @cached_property

@@ -1,7 +1,7 @@
 """How a comparison developed over time, and a test of whether the mean outcome changed.
 
-Means may change. For example, novelty wears off, heavy users come first, or rankers are retrained. The test compares
-the first half of a pair's impressions with the second half.
+Means may change, for example when novelty wears off, when heavy users come first, or when rankers are retrained. The
+test compares the first half of a pair's impressions with the second half.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Read the files of a log. A mapping says which of their columns are the columns of a log.
+"""Read the files of a log. A mapping says which columns of the files are the columns of a log.
 
 A mapping is a TOML file with the sections ``[exposures]`` and ``[events]``. Exposures are the lists that users saw, and
 events are users' actions, such as clicks. Each line of a section maps a column of a log to a column of the file, or to
@@ -42,7 +42,7 @@ _NO_OBJECT = """CASE WHEN NOT json_valid(text) THEN 'not valid JSON, or truncate
 
 
 def sections_of(path: Path) -> dict[str, Any]:
-    """Read the sections of a mapping. Exposures may also map columns with names of your own."""
+    """Read the sections of a mapping. The section ``[exposures]`` may also map columns that a log does not have."""
     try:
         sections = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -64,7 +64,7 @@ def sections_of(path: Path) -> dict[str, Any]:
 
 
 def source_of(path: Path, *, table: bool) -> str:
-    """Return the file of the exposures that a mapping names. With ``table``, return their table in a database."""
+    """Return the file that a mapping names for the exposures. With ``table``, return the table of a database."""
     key = "table" if table else "file"
     source = sections_of(path).get("exposures", {}).get(key)
     if not source:
@@ -86,7 +86,7 @@ class Part:
         self.strange: Sequence[str] = [key for key in section if key not in (*self.mapped, *_SETTINGS)]  # not read
 
     def columns_in(self, have: Sequence[str]) -> dict[str, Any]:
-        """Return the SQL expression of each column, given the columns of the source. For rankers, it may be a list."""
+        """Return the SQL expression of each column, or a list of names for the column ``rankers``."""
         have = [column for column in have if column not in ADDED]
         if self.mapped:  # columns may have names that are SQL keywords
             plain = {
@@ -125,7 +125,7 @@ def select(columns: dict[str, Any], where: str, source: str) -> str:
 
 
 def read(engine: Engine, part: Part) -> tuple[Relation, Callable[[int], Position]]:
-    """Create the relation of a part. Also return a function that finds the file and line of a row.
+    """Read the source of a `Part` as a relation. Also return a function that finds the file and line of a row.
 
     The column ``origin`` numbers the rows of the files. The column ``line`` numbers the rows of the relation, because a
     mapping may turn one row of a file into several rows.

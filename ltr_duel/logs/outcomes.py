@@ -1,7 +1,8 @@
 """Compute the outcomes of a log: a table with one row for each impression and each pair of its rankers.
 
 The owner of a document is the ranker that contributed it to the list. If a log names owners, the SQL engine computes
-the outcomes. If it has page tokens, the comparison methods compute them. Outcomes are integers, so sums are exact.
+the outcomes. If a log has page tokens, which say how each list was made, the comparison methods compute the outcomes.
+Outcomes are integers, so sums are exact.
 """
 
 from __future__ import annotations
@@ -243,7 +244,7 @@ AnyOutcome = str | Outcome | Ratio
 
 
 def ratio_in(outcome: AnyOutcome, names: Collection[str] = ()) -> AnyOutcome:
-    """Convert a text such as ``purchase/click`` to a `Ratio`. Return other outcomes, and all ``names``, unchanged."""
+    """Convert a text such as ``purchase/click`` to a `Ratio`, unless it is one of ``names``."""
     if isinstance(outcome, str) and outcome not in names and outcome.strip("/").count("/") == 1:
         return Ratio(*outcome.split("/"))
     return outcome

@@ -64,14 +64,14 @@ class Pages(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """The lists of parsed tokens. Token k has the documents ``ptr[k]:ptr[k + 1]``, and the orders from ``first[k]``."""
+    """The documents and the rankers' lists of parsed tokens."""
 
     owners: Any
     numbers: IntVector
-    ptr: IntVector
+    ptr: IntVector  # token k shows the documents ptr[k]:ptr[k + 1]
     orders: Any
-    order_ptr: IntVector
-    first: IntVector
+    order_ptr: IntVector  # list j has the entries order_ptr[j]:order_ptr[j + 1] of orders
+    first: IntVector  # token k has the lists first[k]:first[k + 1]
 
 
 def read_tokens(tokens: Any, shown: Any, numbers: IntVector, owners: Any, kept: FloatVector) -> list[Pages]:

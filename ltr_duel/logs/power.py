@@ -4,7 +4,7 @@ The effect is the mean outcome of a pair. There is one sample size for a single 
 of looks. They depend on the effect, on the mean squared outcome, and on the design effect. The design effect is the
 factor by which correlated outcomes of a user increase the variance of the mean.
 
-Results of fewer than 40 users are lower limits. The true sample size may be up to a third larger.
+With fewer than 40 users, a sample size is a lower limit. The true sample size may be up to a third larger.
 
 References
 ----------
@@ -67,7 +67,7 @@ def required_impressions(
 ) -> list[SampleSize]:
     """Return the numbers of impressions that are needed to detect effects of given sizes.
 
-    Users are assumed to return as often as now. All impressions compare the pair with an equal probability.
+    Users are assumed to return as often as now. Each impression compares the pair with the same probability.
 
     Parameters
     ----------
@@ -128,10 +128,6 @@ def _impressions(pair: PairVariance, effect: float, power: float, level: float, 
 
 
 def _power_beyond(pair: PairVariance, effect: float, n: float, level: float, *, always: bool) -> float:
-    """Return by how many standard deviations the expected sum of n outcomes exceeds the critical values.
-
-    The critical values belong to Student's test and to the sign test of clusters.
-    """
     square = max(pair.square, effect)  # a mean of fractional outcomes may exceed their mean square
     added, users = math.sqrt(pair.design * pair.size), n / pair.size
     clustered = n * (square - effect**2) * pair.design
@@ -142,6 +138,7 @@ def _power_beyond(pair: PairVariance, effect: float, n: float, level: float, *, 
     student = -float(special.stdtrit(max(users - 1, 0.5), float(special.ndtr(-normal)))) * math.sqrt(variance)
     signs = normal * math.sqrt(clustered + n * pair.size * effect**2) + pair.design
     chance = n * effect**2 * (1 - 1 / pair.each)  # variance because the number of the pair's impressions is random
+    # by how many standard deviations the expected sum exceeds the critical values of Student's test and the sign test
     return (n * effect - max(student, signs)) / math.sqrt(clustered + chance + 1e-300)
 
 
@@ -191,7 +188,6 @@ def pairs_in_matrix(matrix: PreferenceMatrix) -> list[PairVariance]:
 
 
 def _largest_first(names: Sequence[tuple[str, str]], *columns: Any, usable: Any) -> list[PairVariance]:
-    """Return the usable pairs. ``columns`` are the fields of `PairVariance` after the names."""
     fields = ([*names[k], *(column[k].item() for column in columns)] for k in np.flatnonzero(usable).tolist())
     pairs = list(map(PairVariance._make, fields))
     if not pairs:

@@ -27,7 +27,7 @@ _WHOSE = {"impression": "{}", "user": "users who ask {}", "query": "queries like
 
 
 def usual_subgroups(first: float, last: float) -> list[str]:
-    """Return "day" for a log of 2 to 62 days, and "week" for a log of 13 days or more."""
+    """Return how a report divides a log: by "day" if it has 2 to 62 days, by "week" if it has at least 13."""
     days = (last - first) / DAY
     return ["day"] * (2 <= days <= 62) + ["week"] * (days >= 13)
 

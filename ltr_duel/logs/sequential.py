@@ -124,7 +124,7 @@ class Bets(NamedTuple):
     def tuned(cls, spread: float, alpha: float, *, tuned_part: float = 0.5) -> Bets:
         """Return bets that give the narrowest intervals of error ``alpha`` if squared deviations sum to ``spread``.
 
-        By default, half of the capital is divided as in Proposition 9 of Howard et al. The rest is divided evenly.
+        By default, half of the capital is divided as in Proposition 9 of Howard et al., the other half evenly.
         """
         log = np.log(1 / (2 * alpha))
         shape = spread / (2 * log + np.log(1 + 2 * log)) / 4

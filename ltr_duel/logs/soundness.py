@@ -45,7 +45,8 @@ Members = dict[tuple[str, ...], Set]  # the set of each order of rankers
 def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = "") -> list[Finding]:
     """Check whether the experiment behind a log is sound.
 
-    Do not use the test of position 1 if lists are cached for a user or query. It requires independent lists.
+    If lists are cached for a user or query, ignore the finding ``owners of position 1``. Its test assumes that lists
+    are independent.
 
     Parameters
     ----------
@@ -182,11 +183,8 @@ def _rankers(log: ClickLog, rows: Relation, facts: dict[str, Any], planned: str)
 
 
 def _frequencies(engine: Any, lists: Relation, members: Members, within: str = "") -> IntMatrix:
-    """Count how many users saw each set of rankers on their first list, by block of time.
-
-    Later lists do not count, because an experiment may show a user the same rankers every time. With
-    ``within=", block"``, the first list of each user in each block counts.
-    """
+    """Count how many users saw each set of rankers on their first list, by block of time."""
+    # Later lists do not count, because an experiment may show a user the same rankers every time.
     sets = dict.fromkeys(members.values())
     users = 'coalesce("user", CAST(line AS VARCHAR))' if "user" in lists.columns else "line"
     first = f"(SELECT min(line) AS line FROM lists GROUP BY {users}{within}) AS f"
@@ -211,8 +209,11 @@ def _planned_frequencies(name: str, sets: list[Set], counts: list[int]) -> Findi
 def _ownership(engine: Any, lists: Relation) -> list[dict[str, Any]]:
     """Count lists by their rankers and owners.
 
-    top, head: owner of position 1, and owner of the first document that has an owner; -1 if there is none.
-    mixed, two, single: whether owners differ, at least two documents have owners, the list has one document.
+    top: owner of position 1, or -1.
+    head: owner of the first document that has an owner, or -1.
+    mixed: whether the list has documents of several owners.
+    two: whether at least two documents have an owner.
+    single: whether the list has one document.
     """
     each = (f"coalesce(CASE WHEN array_length(owners) >= {k} THEN owners[{k}] END, -1) AS o{k}" for k in _POSITIONS)
     positions = f"SELECT rankers, owners, {', '.join(each)} FROM lists WHERE owners IS NOT NULL"
@@ -317,7 +318,7 @@ def events_outside_lists(log: ClickLog) -> str:
 
 
 def event_notes(log: ClickLog, rows: Relation, impressions: int) -> list[str]:
-    """Return notes on events that do not count, and on the lack of impressions without events."""
+    """Return notes on events that do not count, and on a log in which every impression has an event."""
     counts, placed = log.loaded.counts, log.loaded.placed
     notes = [events_without_impression(log)] if counts and counts.loose > counts.given else []
     notes.append(events_outside_lists(log))

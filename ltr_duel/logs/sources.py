@@ -146,7 +146,6 @@ def _attributed(
 
 
 def _with_strange_owners(engine: Any, exposures: Relation, placed: Relation, faults: Checked) -> Checked:
-    """Add a fault for each exposure with a counted event whose owner is not a ranker."""
     sql = f"""SELECT x.line, x.rankers, p.strange FROM x JOIN p ON x.row = p.row
       WHERE p.place IS NOT NULL AND p.owner = {NO_RANKER} ORDER BY x.line, p.strange DESC"""
     rows = {row["line"]: row for row in engine.rows(sql, x=exposures, p=placed)}

@@ -1,6 +1,6 @@
 """Compare rankers in parts of a log, such as days or devices, and by secondary outcomes.
 
-No decision is based on these results. Intervals and p-values are corrected for the number of rows of a table
+No decision is based on such comparisons. Intervals and p-values are corrected for the number of rows of a table
 (Bonferroni). A test shows whether the mean of a pair of rankers differs between the parts of the log.
 """
 
@@ -31,7 +31,7 @@ _FEWEST = 5.0  # minimum degrees of freedom of a part in this test
 
 
 class SubgroupTable(NamedTuple):
-    """A table of means of the parts of a log, or of secondary outcomes."""
+    """A table of means, for each part of a log or for each secondary outcome."""
 
     by: str  # the first column: day, week, outcome, or a column of the log
     frame: pd.DataFrame  # a row for each pair and part; the leading ranker comes first
@@ -144,7 +144,7 @@ def _frame(split: Comparison, labels: dict[str, Any], now: Intervals, comparison
 
 
 def _parts(log: ClickLog, rows: Any, comparison: Comparison, by: str) -> tuple[str, list[str], dict[str, Any]]:
-    """Return SQL that computes the part of an outcome, the names of the parts, and relations for this SQL."""
+    """Return SQL for the number of an outcome's part, the names of all parts, and the relations that the SQL reads."""
     engine, own = log.engine, by in rows.columns and by in (*LOG_COLUMNS, *log.context)
     count = f'SELECT count("{by}") AS n FROM impressions'
     if own and engine.query(count, impressions=rows)["n"][0].as_py():  # an own column may be empty

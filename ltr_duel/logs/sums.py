@@ -147,7 +147,7 @@ class Course(NamedTuple):
     sums: dict[str, Any]  # columns of `_SUMS`, exact integers
 
     def until(self, name: str, periods: IntVector, pairs: int) -> Any:
-        """Return the sum from the beginning of the log to the end of each period, with shape (periods, pairs)."""
+        """Return the sum ``name`` from the start of the log to the end of each period, with shape (periods, pairs)."""
         out = np.zeros((len(periods), pairs), np.int64)
         np.add.at(out, (np.searchsorted(periods, self.period), self.pair), self.sums[name])
         return out.cumsum(axis=0) / (UNIT if name in ("total", "square") else 1)
@@ -200,8 +200,8 @@ def _course(engine: Any, outcomes: Any) -> Course:
 
 
 def _clusters(engine: Any, groups: Any, unit: int) -> Clusters:
-    """Count clusters with equal sums. A size of 1 is stored as the integer ``unit``."""
     sql = """SELECT pair, n, total, count(*) AS number FROM g WHERE n > 0 OR total <> 0
       GROUP BY pair, n, total ORDER BY pair, n, total"""
     pair, n, total, number = (column.to_numpy() for column in engine.query(sql, g=groups).columns)
+    # the sizes of a ratio are stored as multiples of 1 / unit
     return Clusters(pair.astype(np.int64), n / unit if unit > 1 else n, total, number)

@@ -91,7 +91,7 @@ class Warehouse:
         return self._compiled(each.mutate(place=(each.place + 1).cast("int32")))
 
     def measured(self, rows: Relation) -> Relation:
-        """Add the columns that checks of rows read, such as the length of the shown list."""
+        """Add the columns that checks use, such as the length of the shown list."""
         table = self._ibis(rows)
         numbers = {}
         if "owners" in rows.columns:

@@ -41,7 +41,7 @@ def symmetric(name: str, values: Any, size: int, kind: type = np.float64) -> Any
 
 
 def require_room(size: int, squares: int) -> None:
-    """Raise an error if ``squares`` arrays of ``size`` x ``size`` numbers do not fit into memory."""
+    """Raise an error if the memory has no room for ``squares`` arrays of ``size`` x ``size`` numbers."""
     host.require_memory(f"a preference matrix of {size:,} rankers", 8.0 * squares * size**2)
 
 

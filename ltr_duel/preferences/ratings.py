@@ -78,7 +78,6 @@ def is_estimated(matrix: PreferenceMatrix) -> bool:
 
 
 def _weights(matrix: PreferenceMatrix) -> FloatMatrix:
-    """Return the weight of each pair in the fit."""
     if not is_estimated(matrix):
         weights = np.ones_like(matrix.p)
     elif matrix.wins is not None and matrix.ties is not None and not matrix.ties.any():
@@ -134,15 +133,12 @@ def _fitted(p: FloatMatrix, weights: FloatMatrix) -> FloatVector:
 
 
 def covariance(strength: FloatVector, weights: FloatMatrix) -> FloatMatrix:
-    """Return the covariance of the strengths, shape (K, K).
-
-    The covariance is the pseudo-inverse of the information matrix. This matrix has no inverse, because the data do not
-    change if all strengths are shifted. A matrix is added before the inversion, and its part is subtracted afterwards.
-    """
+    """Return the covariance of the strengths, shape (K, K)."""
     p = scipy.special.expit(strength[:, None] - strength)
     information = -weights * p * (1 - p)
     np.fill_diagonal(information, 0.0)
     np.fill_diagonal(information, -information.sum(axis=1))
+    # The pseudo-inverse: the data do not change if all strengths are shifted, so the matrix has no inverse.
     shift = np.full_like(information, 1 / len(strength))
     scale = information.trace() / len(strength)
     return np.asarray(np.linalg.inv(information + scale * shift) - shift / scale, np.float64)

@@ -167,7 +167,8 @@ def synthetic_preferences(name: str) -> PreferenceMatrix:
     Parameters
     ----------
     name : str
-        For example ``2good4poor``, a matrix of a paper, or ``equal_gaps``, a family of matrices with its default size.
+        The name of a single matrix, for example ``2good4poor``, or of a family, for example ``equal_gaps``. The matrix
+        of a family has its default size.
 
     Returns
     -------

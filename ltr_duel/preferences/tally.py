@@ -84,8 +84,9 @@ def errors_of(tally: Tally, lists_of_a_unit: int, stratified_queries: int) -> Fl
     -----
     If queries are drawn at random, this is the standard error of a mean. If queries are visited in turn, the choice of
     the queries causes no error in complete passes over all queries. Let u be the number of units, r the number of units
-    in the last, incomplete pass, and Q the number of queries. Let w and b be the variances within and between queries.
-    Then the sum of the unit means has the variance ``u w / 2 + r (1 - r / Q) b`` (Cochran, Sampling Techniques, 10.4).
+    in the last, incomplete pass, and Q the number of queries. Let w be the variance within queries, and b the variance
+    between queries. Then the sum of the unit means has the variance ``u w / 2 + r (1 - r / Q) b`` (Cochran, Sampling
+    Techniques, 10.4).
     """
     upper = np.triu_indices(len(tally.lists), 1)
     units = tally.lists[upper] / lists_of_a_unit
@@ -106,11 +107,8 @@ def errors_of(tally: Tally, lists_of_a_unit: int, stratified_queries: int) -> Fl
 
 
 def wins_and_ties(tally: Tally, evaluations_of_a_unit: int) -> tuple[IntMatrix, IntMatrix] | None:
-    """Return the numbers of wins and ties of each pair, or None if some outcome was not -1, 0 or 1.
-
-    If a unit has the outcomes y1 and y2 with the mean m, then y1^2 + y2^2 of its comparisons were not ties. This number
-    equals 2 m^2 + (y1 - y2)^2 / 2.
-    """
+    """Return the numbers of wins and ties of each pair, or None if some outcome was not -1, 0 or 1."""
+    # Of two outcomes y1 and y2 with the mean m, y1^2 + y2^2 = 2 m^2 + (y1 - y2)^2 / 2 were not ties.
     decided = evaluations_of_a_unit * tally.square + tally.within
     if (decided % int(SCALE)).any() or (tally.total % int(SCALE)).any():
         return None

@@ -2,8 +2,8 @@
 
 If many rankers share one short list, some of them contribute no document to it. The best ranker may then lose, although
 it beats each other ranker when only two are compared. To measure this effect, random sets of rankers with a known
-winner are multileaved, which means that users see lists with documents of all rankers. The distortion is the share of
-the other rankers that beat the winner.
+winner are multileaved, which means that the rankings of all rankers of a set are combined into one list. The distortion
+is the share of the other rankers that beat the winner.
 
 Brost, Seldin, Cox, Lioma. Multi-Dueling Bandits and Their Application to Online Ranker Evaluation. CIKM 2016 (arXiv
 1608.06253), Section 4.2.6 and Table 3.
@@ -74,7 +74,7 @@ def measure_distortion(
     comparisons : int
         The number of comparisons of each pair, for the preference matrix.
     variance_reduction : {"none", "auto"}
-        Whether `estimate_preferences` saves lists when it estimates the matrix.
+        With "auto", the estimated matrix has smaller errors, see `estimate_preferences`. The default is "none".
     top : int
         The number of documents that a list shows.
     seed : int
@@ -168,7 +168,7 @@ def distortion_table(frame: pd.DataFrame) -> pd.DataFrame:
 def multileave_often(
     comparison: Comparison, slate: IntVector, times: int, won: SignMatrix, lead: IntVector, streams: Streams
 ) -> None:
-    """Multileave a set ``times`` times. Add to ``lead[j]`` the wins minus the losses of its first ranker against j."""
+    """Multileave a set ``times`` times. Add wins minus losses of the first ranker against ranker j to ``lead[j]``."""
     size, n_queries = slate.shape[0], comparison.lists.query_ptr.shape[0] - 1
     for _ in range(times):
         query = random_below(n_queries, streams.queries)

@@ -1,7 +1,7 @@
 """Measure how many comparisons a policy needs until it stops, and how often it then names the wrong arm.
 
-A policy that has stopped chooses its answer in all further steps. The simulation skips these steps and counts them as a
-single decision. The stopping time is therefore the number of decisions minus one.
+After a policy has stopped, it chooses in each step the arm that it names as the best. The simulation skips these steps
+and counts them as a single decision. The stopping time is therefore the number of decisions minus one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def identify(
     jobs: int = -1,
     preferences: PreferenceMatrix | None = None,
 ) -> pd.DataFrame:
-    """Run policies until they stop; return the stopping time and the answer of each run.
+    """Run policies until they stop. Return, for each run, the stopping time and the arm that is named as the best.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def identification_table(runs: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         ``runs`` is the number of runs, and ``stopped`` is the share of runs that stopped. ``q25``, ``median`` and
-        ``q75`` are quartiles of the stopping times. ``wrong`` is the share of runs that stopped with a wrong answer.
+        ``q75`` are quartiles of the stopping times. ``wrong`` is the share of runs that stopped and named a wrong arm.
 
     Examples
     --------

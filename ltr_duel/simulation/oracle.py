@@ -1,7 +1,7 @@
 """Sources of the outcomes of a simulation: their interface, and a source that draws outcomes from a matrix.
 
-A source opens a new oracle for each run. The oracle is the object that the compiled code asks for outcomes. Runs on
-different threads therefore write to different memory.
+The object that the compiled code asks for outcomes is called an oracle. A source opens a new oracle for each run, so
+that runs on different threads write to different memory.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ class FromMatrix(OracleSource):
     matrix : PreferenceMatrix
     sets : {"", "independent_coins"}
         What happens if a policy compares a set of arms. By default, this is an error, because a matrix does not say how
-        the pairs of one list depend on each other. With ``"independent_coins"``, a coin of its own decides each pair of
-        the set. A policy then learns more from a set than it would learn from one list.
+        the pairs of one list depend on each other. With ``"independent_coins"``, the outcome of each pair of the set
+        is drawn independently. A policy then learns more from a set than it would learn from one list.
 
     Raises
     ------

@@ -39,9 +39,9 @@ def loss_per_arm(matrix: PreferenceMatrix, loss: str, values: FloatVector | None
     """Return the loss of one impression of each arm, shape (K,). It is NaN if the winner or the ``values`` are missing.
 
     For "average", the loss of arm j is p[winner, j] - 1/2, where winner is the Condorcet winner (Yue and Joachims, ICML
-    2011, eq. 1). The other losses are the highest value of an arm, minus the value of arm j. For "copeland" and
-    "borda", the value is a score of the matrix. For "utility" and "ndcg", it is in ``values`` (Ailon et al., ICML 2014;
-    Brost et al., CIKM 2016, eq. 4).
+    2011, eq. 1). For the other losses, each arm has a value, and the loss of arm j is the highest value minus the value
+    of arm j. For "copeland" and "borda", the value is the arm's score of this name. For "utility" and "ndcg", it is
+    given in ``values`` (Ailon et al., ICML 2014; Brost et al., CIKM 2016, eq. 4).
     """
     unknown = np.full(len(matrix), np.nan)
     if loss == "average":

@@ -118,7 +118,7 @@ class Results:
         )
 
     def pulls_frame(self) -> pd.DataFrame:
-        """Return how often each arm was played, in the columns policy, repetition, t, arm, pulls and exposure."""
+        """Return a table of policy, repetition, t and arm, and of the arm's pulls and exposure (see `RunResult`)."""
         arms, counts = list(self.matrix.names), {name: self._joined(name) for name in ("pulls", "exposure")}
         columns = self._rows(len(arms)) | {"arm": pd.Categorical(arms * len(counts["pulls"]), categories=arms)}
         columns[core_columns.POLICY] = pd.Categorical(columns[core_columns.POLICY], categories=self.policies)
@@ -186,7 +186,7 @@ class Results:
         half.
 
         The last column, ``reference_error``, is described in `reference_errors` for the average regret. For other
-        regrets, it is 0 if they do not depend on an estimated matrix, and NaN otherwise.
+        regrets, it is 0 if the regret does not depend on an estimated matrix, and NaN if it does.
         """
         usual = "average" if self.matrix.condorcet_winner is not None else "copeland"
         column = column or core_columns.regret_column(usual)
@@ -198,11 +198,10 @@ class Results:
         return table.assign(**{core_columns.REFERENCE_ERROR: 0.0 if exact else np.nan})
 
     def reference_errors(self) -> FloatVector:
-        """Return how uncertain each policy's mean average regret is because the matrix was estimated.
+        """Return the standard error of each policy's average regret that is due to errors of the estimated matrix.
 
-        The result is a standard error for each policy, or NaN if there is no Condorcet winner. If all pairs were
-        compared on the same lists or queries, it is an upper bound. It assumes that the estimated winner is the true
-        winner.
+        It is NaN if there is no Condorcet winner. It assumes that the estimated winner is the true winner. If all pairs
+        were compared on the same lists or queries, it is an upper bound.
         """
         if (winner := self.matrix.condorcet_winner) is None:
             return np.full(len(self.policies), np.nan)

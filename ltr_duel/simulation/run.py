@@ -52,7 +52,7 @@ def simulate(
     repetitions : int
         The number of runs of each policy, up to 10^6.
     seed : int
-        The seed of all random numbers. In one repetition, all policies meet the same random coins, users and queries.
+        The seed of all random numbers. In one repetition, outcomes come from the same random numbers for all policies.
     jobs : int
         The number of threads; -1 for all cores. The results do not depend on it.
     preferences : PreferenceMatrix, optional
@@ -130,7 +130,6 @@ def _compile(tasks: list[_Task], oracle: OracleSource, ranks: IntVector, jobs: i
 def _problem(
     source: PreferenceMatrix | OracleSource, preferences: PreferenceMatrix | None
 ) -> tuple[OracleSource, PreferenceMatrix, str]:
-    """Return the source, the matrix that measures regret, and its digest (empty for the matrix of the source)."""
     if not isinstance(source, PreferenceMatrix | OracleSource):
         raise InputError(
             f"the source of outcomes must be a PreferenceMatrix or an oracle, not {errors.shown(source)};"

@@ -20,7 +20,7 @@ _UNNAMED = (("rucb", "hypothesis", False), ("savage", "delta", 0.0))
 
 @dataclass(frozen=True)
 class RunKey:
-    """Everything that determines a run. A digest of these fields is the name of the run.
+    """Everything that determines a run. The name of the run is a digest (SHA-256) of these fields.
 
     oracle: the ``provenance`` of the source of outcomes.
     measured_by: the digest of the matrix that measures regret; empty if the source uses this matrix.
@@ -50,7 +50,7 @@ class RunKey:
 
     @property
     def configuration(self) -> str:
-        """The policy with its parameters, written in one form for all spellings."""
+        """The policy and its parameters, in a form that does not depend on how the user wrote them."""
         return f"{self.policy}:{core_digest.canonical(self._named_params)}"
 
     @property
@@ -96,7 +96,8 @@ class RunResult:
     decisions : int
         The number of steps in which the policy made a choice. The other steps were skipped.
     best, worst : ndarray of int64, shape (C, K)
-        The number of steps in which the arm was the best or the worst of the compared arms, for weak and strong regret.
+        In how many steps the arm was the best of the compared arms, and in how many the worst. Weak regret needs
+        ``best``, and strong regret needs ``worst``.
     outcomes : ndarray of int64, shape (C,)
         The number of outcomes that the policy received, one for each pair of different arms in a comparison.
 
@@ -127,7 +128,7 @@ class RunResult:
 
     @property
     def independent_coins(self) -> bool:
-        """Whether a matrix decided comparisons of sets, with an independent coin for each pair of a set."""
+        """Whether sets were compared by a matrix, so that the outcome of each pair was drawn independently."""
         return self.key.oracle.get("oracle") == MATRIX and not np.array_equal(self.exposure * 2, self.pulls)
 
     def regret(self, matrix: PreferenceMatrix, name: str, values: FloatVector | None = None) -> FloatVector:

@@ -39,8 +39,8 @@ class FromSchedule(OracleSource):
 
     Notes
     -----
-    `simulate` measures regret by a single matrix, which you pass as ``preferences``. The result of `average` is such a
-    matrix. `dynamic_regret` measures regret by the matrix of each step. Policies that compare sets are refused.
+    `simulate` measures regret by a single matrix, which you pass as ``preferences``, for example the result of
+    `average`. `dynamic_regret` measures regret by the matrix of each step. Policies that compare sets are refused.
 
     Examples
     --------
@@ -104,8 +104,8 @@ def dynamic_regret(results: Results, schedule: FromSchedule, regret: str = "aver
     -------
     DataFrame
         One row for each policy, repetition and checkpoint t. ``regret_dynamic`` sums the regret of each step, by the
-        matrix of this step. ``regret_static`` compares each step with the winner of `FromSchedule.average`. The
-        difference is negative in a step in which the policy plays a better arm. A regret is NaN if it needs a winner
+        matrix of this step. ``regret_static`` compares each step with the winner of `FromSchedule.average`, and
+        falls in a step in which the policy plays a better arm than this winner. A regret is NaN if it needs a winner
         but a matrix has none. For "copeland" and "borda", ``regret_static`` is NaN.
 
     Raises

@@ -167,7 +167,7 @@ def sensitivity_table(frame: pd.DataFrame, accuracy: float = 0.95) -> pd.DataFra
 def count_pairs(
     comparison: Comparison, slate: IntVector, won: SignMatrix, times: IntVector, correct: FloatVector, streams: Streams
 ) -> None:
-    """Run one repetition of a method for pairs. Add 1 to ``correct[c]`` if the better ranker is then ahead."""
+    """Run one repetition of a method for pairs. Add 1 to ``correct[c]`` if the better ranker leads at checkpoint c."""
     n_queries, balance, t = comparison.lists.query_ptr.shape[0] - 1, 0.0, 0
     for c in range(times.shape[0]):
         while t < times[c]:

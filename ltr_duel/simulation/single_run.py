@@ -67,7 +67,7 @@ def open_run(
 
 
 def run_streams(key: RunKey) -> Streams:
-    """Return the random streams of a run. In one repetition, all policies have the same streams except ``policy``."""
+    """Return the random streams of a run. In one repetition, all policies share all streams except ``policy``."""
     own = {"policy": stream(key.seed, key.repetition, "policy", key.configuration)}
     return Streams(**own, **{name: stream(key.seed, key.repetition, name) for name in Streams._fields[1:]})
 

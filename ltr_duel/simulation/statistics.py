@@ -53,10 +53,9 @@ def final_rows(frame: pd.DataFrame, groups: Sequence[str] = ()) -> pd.DataFrame:
 def comparable_rows(frame: pd.DataFrame, groups: Sequence[str] = ()) -> pd.DataFrame:
     """Return the rows of a table that can be drawn as a curve over the steps.
 
-    Two kinds of policies get no curve. The first kind uses its horizon, so that its regret halfway says nothing about a
-    shorter horizon. The second kind has runs with several horizons in one of the ``groups``, whose mean would mix
-    different runs. For these policies, only the last row of each run is kept. The new column ``separate`` is true in
-    these rows.
+    A policy gets no curve if it must know the horizon, because it would make other choices in a shorter run. It also
+    gets no curve if its runs in one of the ``groups`` have several horizons, because a mean would mix different runs.
+    For a policy without a curve, only the last row of each run is kept, and the new column ``separate`` is true.
     """
     lines = frame.groupby([*groups, columns.POLICY], sort=False)
     knowing = {

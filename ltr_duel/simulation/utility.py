@@ -2,7 +2,7 @@
 
 In each step, a utility is drawn for each compared arm. All pairs of a set are compared by the same utilities. The
 *link* is the rule that compares the utilities u and v of two arms. With the link ``normal``, utilities are normal with
-variance 1, and the higher one wins (Table 1 of the multi-dueling paper). With the other links, utilities are 0 or 1,
+variance 1, and the higher one wins (Brost et al., CIKM 2016, Table 1). With the other links, utilities are 0 or 1,
 and the first arm wins with a probability (Ailon et al.; Wolfenfeld):
 
 linear ``(1 + u - v) / 2``; logistic ``1 / (1 + exp(v - u))``; natural ``u / (u + v)``, or 1/2 if both are 0

@@ -92,7 +92,7 @@ def test_the_best_item_is_found_and_written_with_all_judgements(judge, tmp_path)
 def test_ties_alone_never_name_a_winner():
     judgements = Judgements(NAMES)
     judgements.tell([(first, second, "tie") for first in NAMES for second in NAMES if first != second] * 500)
-    assert judgements.winner() == "" and judgements.standing().borda.tolist() == [0.5] * 3
+    assert judgements.winner() is None and judgements.standing().borda.tolist() == [0.5] * 3
 
 
 def test_a_champion_that_needs_no_choice_meets_the_rival_with_the_weakest_evidence():

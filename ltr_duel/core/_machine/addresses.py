@@ -1,7 +1,7 @@
 """Call compiled functions by their address, and pass them a NamedTuple of arrays by its address.
 
 The code of the caller then does not depend on the function, and is compiled only once. The NamedTuple is stored as
-*words*. These are 64-bit numbers that describe its arrays and contain its other values.
+*words*: 64-bit numbers that describe the arrays of the NamedTuple and contain its other values.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _WORD = ir.IntType(64)
 
 
 class WordsType(types.Type):  # type: ignore[misc]  # numba has no type annotations
-    """numba's type for the address of words that describe a value of the type ``kind``."""
+    """numba's type for the address of a value's words. ``kind`` is numba's type of the value."""
 
     def __init__(self, kind: Any) -> None:
         self.kind = kind
@@ -35,7 +35,7 @@ class _Model(models.PrimitiveModel):  # type: ignore[misc]
 
 
 def words_of(value: Any) -> list[Any]:
-    """Return a value as 64-bit words: addresses, shapes and strides of arrays, integers, floats."""
+    """Return a value as 64-bit words. An array becomes its address, shape and strides."""
     if isinstance(value, tuple):
         return [word for part in value for word in words_of(part)]
     if isinstance(value, np.ndarray):

@@ -24,13 +24,13 @@ _WIDE, _HUGE, _DOUBLE = ir.IntType(64), ir.IntType(128), ir.DoubleType()
 
 
 class Stepped(NamedTuple):
-    """The address of the state of a Generator whose numbers compiled code computes itself."""
+    """The address of the state of a PCG64 generator, whose numbers compiled code computes itself."""
 
     state: int
 
 
 class Called(NamedTuple):
-    """The addresses of the state of any other Generator, and of the function that draws a number."""
+    """The addresses of a Generator's state, and of numpy's function that draws a number."""
 
     state: int
     function: int
@@ -54,8 +54,6 @@ def _steps_in_place() -> bool:
 
 
 class BorrowedType(types.Type):  # type: ignore[misc]  # numba has no type annotations
-    """numba's type for `Stepped` or `Called`. The two have separate types, and therefore separate code."""
-
     def __init__(self, fields: tuple[str, ...]) -> None:
         self.fields = fields
         super().__init__(name=f"ltr_duel.Borrowed({', '.join(fields)})")

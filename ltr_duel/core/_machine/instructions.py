@@ -1,8 +1,8 @@
 """Replace Python functions in compiled code by processor instructions that numba would not produce.
 
 A replaced function has two forms. The plain Python form runs without compilation. The other form writes LLVM
-instructions, the language into which numba compiles. `compiled_text` puts the second form into a function before the
-function is compiled.
+instructions, the language into which numba compiles. Before a function is compiled, `compiled_text` replaces the
+functions that it calls.
 """
 
 from __future__ import annotations
@@ -114,8 +114,8 @@ def compiled_text(
 ) -> Callable[..., Any]:
     """Return a copy of a function for numba, in which replaced functions have their compiled form.
 
-    Compiled code is stored beside a source file. If ``folder`` is given, the copy names an empty file in this folder as
-    its source. ``parts`` has other functions to replace, by their global names.
+    numba stores compiled code beside the source file of a function. If ``folder`` is given, an empty file in this
+    folder takes the place of the source file. ``parts`` maps the names of further functions to their replacements.
     """
     given, code = function.__globals__, function.__code__
     names: dict[str, Any] = {"__name__": given["__name__"], _MARK: True}
@@ -136,11 +136,8 @@ def compiled_text(
 
 
 def _keep_write(statement: Any, _: Any, live: set[str], *rest: Any) -> Any:
-    """Keep a write to an array that numba would remove as useless.
-
-    When numba has copied a function into its caller, it no longer knows that some arrays are parts of an argument.
-    Examples are the arrays ``a`` and ``b`` after ``a, b = state.a, state.b``.
-    """
+    # numba removes a write to an array that is not read later. It does not know that the array is part of an argument
+    # if it has copied a function into its caller and the function contains, for example, `a, b = state.a, state.b`.
     func_ir = rest[2]
     if _MARK in func_ir.func_id.func.__globals__:
         live.add(statement.target.name)

@@ -24,7 +24,7 @@ SMALL_AT_ONCE = 16  # integers compared by one call of `count_below`
 
 
 def larger(a: float, b: float) -> float:
-    """Return the larger of two floats, which must not be NaN. The compiler may reorder this function."""
+    """Return the larger of two floats, which must not be NaN. The compiler may change the order of calls."""
     return a if a > b else b
 
 

@@ -27,7 +27,7 @@ _UNDOCUMENTED: dict[str, tuple[bool, Callable[[Any], bool]]] = {
 
 
 def is_effective(name: str) -> bool:
-    """Return whether the installed numba has an undocumented option, with the expected effect."""
+    """Return whether an undocumented option has the expected effect in the installed numba."""
     value, shows = _UNDOCUMENTED[name]
     try:
         from numba.core.compiler import Flags

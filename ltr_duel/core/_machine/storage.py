@@ -51,7 +51,7 @@ def compiled(text: Callable[..., Any], options: dict[str, Any], *, stored: bool)
 
 
 def is_stored(dispatcher: Any, sig: tuple[Any, ...]) -> bool:
-    """Return whether code for these types is in memory or on disk. It is also True if the code is never stored."""
+    """Return True if code for these types is in memory or on disk, or is never stored."""
     cache = dispatcher._cache
     if sig in dispatcher.overloads or not isinstance(cache, _Cache):
         return True
@@ -65,7 +65,6 @@ def address_of(dispatcher: Any, sig: tuple[Any, ...]) -> int:
 
 
 def _is_from_here(kinds: Any) -> bool:
-    """Return whether no type contains a NamedTuple of a class from outside this package."""
     return all(
         getattr(kind, "instance_class", _is_from_here).__module__.startswith("ltr_duel.")
         and (not isinstance(kind, types.BaseTuple) or _is_from_here(kind))

@@ -21,19 +21,15 @@ from ltr_duel.interleaving.registration import register
 
 
 class State(NamedTuple):
-    """Constants and scratch."""
-
     top: int
     used: MarkVector  # (longest,) 1 for documents already shown; all zero between calls
 
 
 def init(size: Size, params: components.NoParams, outcome: str) -> State:
-    """Allocate the state."""
     return State(size.top, np.zeros(size.longest, np.uint8))
 
 
 def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Shown, rng: Generator) -> int:
-    """Merge the lists of two rankers in turn."""
     start = lists.query_ptr[query]
     length = min(state.top, lists.query_ptr[query + 1] - start)
     leader = random_below(2, rng)
@@ -60,7 +56,6 @@ def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, p
 def credit_pair(
     state: State, lists: Lists, query: int, first: int, second: int, page: Shown, length: int, n_clicks: int
 ) -> float:
-    """Count the clicked documents among the first k of each ranker."""
     start = lists.query_ptr[query]
     lowest = start + page.shown[page.clicks[n_clicks - 1]]
     depth = min(lists.rank[first, lowest], lists.rank[second, lowest])

@@ -22,14 +22,10 @@ from ltr_duel.interleaving.registration import register
 
 
 class Params(NamedTuple):
-    """Parameters of document constraints."""
-
     constraints: int = 3  # which constraints are used: 1 or 2 for this constraint alone, 3 for both
 
 
 class State(NamedTuple):
-    """Constants and scratch."""
-
     top: int
     constraints: int
     used: MarkVector  # (longest,) 1 for documents already shown; all zero between calls
@@ -37,14 +33,12 @@ class State(NamedTuple):
 
 
 def init(size: Size, params: Params, outcome: str) -> State:
-    """Allocate the state."""
     return State(size.top, params.constraints, np.zeros(size.longest, np.uint8), np.zeros(size.top, np.uint8))
 
 
 def credit_pair(
     state: State, lists: Lists, query: int, first: int, second: int, page: Shown, length: int, n_clicks: int
 ) -> float:
-    """Count the constraints that each ranker violates."""
     start = lists.query_ptr[query]
     for k in range(length):
         state.clicked[k] = 0
@@ -67,7 +61,6 @@ def credit_pair(
 
 @kernel
 def violations(lists: Lists, ranker: int, better: int, worse: int) -> int:
-    """Return 1 if the ranker places the better document below the worse document, otherwise 0."""
     return int(lists.rank[ranker, better] > lists.rank[ranker, worse])
 
 

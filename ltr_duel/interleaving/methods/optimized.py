@@ -3,7 +3,8 @@
 At each position, a possible list shows the best remaining document of one of the two rankers. A document has a positive
 credit if the first ranker ranks it higher, and a negative credit if the second ranker does. A linear program finds a
 probability for each list such that the mean credit is 0 at every position, or as close to 0 as possible. Random clicks
-then favour neither ranker. Of several fair solutions, the program takes the one with the highest mean `sensitivity`.
+then favour neither ranker. Of several fair solutions, the program takes the one whose lists, on average, are divided
+most evenly between the two rankers (`sensitivity`).
 
 Radlinski, Craswell. Optimized Interleaving for Online Retrieval Evaluation. WSDM 2013.
 """
@@ -24,18 +25,14 @@ from ltr_duel.interleaving.simplex import Program, fairest, new_program
 CREDITS = ("inverse", "linear", "binary")
 _EQUAL = 1e-12  # smaller sums of credit, and smaller probabilities, are rounding errors
 _LONGEST = 16  # 2^16 = 65,536 lists; larger programs take seconds
-_KEPT = 4096  # number of stored solutions
+_KEPT = 4096  # number of stored solutions; many comparisons need the same program again
 
 
 class Params(NamedTuple):
-    """Parameters of optimized interleave."""
-
     credit: str = "inverse"  # for ranks r1 and r2: inverse 1/r1 - 1/r2; linear r2 - r1; binary the sign of r2 - r1
 
 
 class Solutions(NamedTuple):
-    """Recent solutions, because many comparisons need the same program. The hash of its key selects a row (slot)."""
-
     key: IntMatrix  # (slots, 4 * length) the top documents of each ranker, and the ranks that the other ranker gives
     length: IntVector  # (slots,) length of the lists; 0 for an empty slot
     size: IntVector  # (slots,) number of lists
@@ -44,8 +41,6 @@ class Solutions(NamedTuple):
 
 
 class State(NamedTuple):
-    """Constants, scratch and solutions. The longest list has ``length`` documents."""
-
     top: int
     credit: int  # position in CREDITS
     used: MarkVector  # (longest,) 1 for documents in the current list; all zero between calls
@@ -58,7 +53,6 @@ class State(NamedTuple):
 
 
 def init(size: Size, params: Params, outcome: str) -> State:
-    """Allocate the state."""
     length = min(size.top, size.longest)
     if length > _LONGEST:
         raise InputError(
@@ -86,7 +80,6 @@ def init(size: Size, params: Params, outcome: str) -> State:
 
 @kernel
 def credit_of(kind: int, rank_of_first: int, rank_of_second: int) -> float:
-    """Return the credit of a document, which is positive if the first ranker ranks the document higher."""
     if kind == 0:
         return 1.0 / rank_of_first - 1.0 / rank_of_second
     difference = float(rank_of_second - rank_of_first)
@@ -95,11 +88,10 @@ def credit_of(kind: int, rank_of_first: int, rank_of_second: int) -> float:
 
 @kernel
 def sensitivity(first: float, second: float) -> float:
-    """Return the sensitivity of a list: how evenly its positions are divided between the two rankers.
+    """Return how evenly the positions of a list are divided between the two rankers (Section 4.3 of the paper).
 
-    Position k has a weight proportional to 1 / k, and the weights add up to 1. ``first`` is the total weight of the
-    documents that the first ranker ranks higher, and ``second`` is the total weight for the second ranker. The
-    sensitivity is ``first + second`` times the entropy of this split, in bits (Section 4.3 of the paper).
+    ``first`` is the share of positions whose document the first ranker ranks higher, and ``second`` is the share for
+    the second ranker. Position k has a weight proportional to 1 / k in these shares.
     """
     decided, total = first + second, 0.0
     for share in (first, second):
@@ -110,15 +102,10 @@ def sensitivity(first: float, second: float) -> float:
 
 @kernel
 def merge(state: State, lists: Lists, query: int, first: int, second: int, length: int) -> int:
-    """Write all possible lists with their credits and sensitivities, and return their number.
-
-    The bits of ``choices`` say which ranker adds each document. The highest bit is for the top position. The loop
-    counts ``choices`` up, so that a list can reuse the beginning of the previous list.
-    """
     start, path, share, weight = lists.query_ptr[query], state.path, state.share, 0.0
     for k in range(length):
         weight += 1.0 / (k + 1)
-    count, choices, k = 0, 0, 0
+    count, choices, k = 0, 0, 0  # the bits of `choices` say which ranker adds each document; the highest: the top one
     while choices < 1 << length:
         while k < length:
             by_first, by_second = path[k, 0], path[k, 1]
@@ -187,7 +174,6 @@ def solve(state: State, lists: Lists, query: int, first: int, second: int, lengt
 
 @kernel
 def slot_of(state: State, lists: Lists, query: int, first: int, second: int, length: int) -> int:
-    """Return the slot with the solution for a query and two rankers. If it is not stored yet, solve the program."""
     start, mixed = lists.query_ptr[query], length
     for r in range(length):
         upper, lower = lists.order[first, start + r], lists.order[second, start + r]
@@ -208,7 +194,6 @@ def slot_of(state: State, lists: Lists, query: int, first: int, second: int, len
 
 @kernel
 def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Shown, rng: Generator) -> int:
-    """Draw a list with the solved probabilities."""
     length = min(state.top, lists.query_ptr[query + 1] - lists.query_ptr[query])
     slot = slot_of(state, lists, query, first, second, length)
     u, drawn = uniform(rng), 0
@@ -224,7 +209,6 @@ def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, p
 def credit_pair(
     state: State, lists: Lists, query: int, first: int, second: int, page: Shown, length: int, n_clicks: int
 ) -> float:
-    """Add up the credit of the clicked documents."""
     start, total = lists.query_ptr[query], 0.0
     for k in range(n_clicks):
         row = start + page.shown[page.clicks[k]]

@@ -3,8 +3,8 @@
 At each position, a sampled list shows the best remaining document of a random ranker. A click on a document gives each
 ranker the credit 1 / r, where r is the rank of the document in the order of this ranker. A linear program finds a
 probability for each list. For every k, clicks on the first k positions should give all rankers the same mean credit. Of
-several fair solutions, the program takes the one with the smallest variance between the credits of the rankers. For the
-variance, the credit at position k is divided by k.
+several fair solutions, the program takes the one with the smallest variance between the credits of the rankers. In this
+variance, a click at position k has the weight 1 / k.
 
 With few lists and many rankers, a fair solution often does not exist. The program then minimises the sum of variance
 and unfairness, as Manabe et al. do. For each k, the unfairness is the largest difference between the mean credits of
@@ -30,34 +30,26 @@ _EQUAL = 1e-12
 
 
 class Params(NamedTuple):
-    """Parameters of optimized multileave."""
-
     lists: int = 10  # number of lists to sample for each query and set of rankers
 
 
 class Choice(NamedTuple):
-    """The solved program of one query and set of rankers."""
-
     lists: IntMatrix  # (n_lists, length)
     cumulative: FloatVector  # (n_lists,) cumulative probabilities
     feasible: bool  # whether all rankers have the same expected credit at every depth
 
 
 class State(NamedTuple):
-    """Constants, and the programs that were solved so far, by query and set of rankers."""
-
     top: int
     samples: int
     solved: dict[tuple[int, ...], Choice]
 
 
 def init(size: Size, params: Params, outcome: str) -> State:
-    """Return a state without solved programs."""
     return State(size.top, params.lists, {})
 
 
 def choice_of(state: State, lists: Lists, query: int, slate: IntVector) -> Choice:
-    """Return the solved program of a query and a set of rankers."""
     key = (int(query), *map(int, slate))
     if key not in state.solved:
         start, stop = lists.query_ptr[query : query + 2]
@@ -75,8 +67,7 @@ def choice_of(state: State, lists: Lists, query: int, slate: IntVector) -> Choic
 
 
 def solve(lists: IntMatrix, credits: FloatMatrix) -> Choice:
-    """Find the probabilities of the lists. ``credits[j, d]`` is 1 divided by the rank that j gives to document d."""
-    n_lists, length = lists.shape
+    n_lists, length = lists.shape  # credits[j, d]: the credit of ranker j for a click on document d
     earned = np.cumsum(credits[:, lists], axis=2).transpose(0, 2, 1)  # (rankers, depth, lists): cumulative credit
     weighted = (credits[:, lists] / np.arange(1, length + 1)).sum(axis=2)  # (rankers, lists)
     variance = ((weighted - weighted.mean(axis=0)) ** 2).sum(axis=0)
@@ -99,7 +90,6 @@ def solve(lists: IntMatrix, credits: FloatMatrix) -> Choice:
 
 
 def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, rng: Generator) -> int:
-    """Draw a list with the solved probabilities."""
     choice = choice_of(state, lists, query, slate[:size])
     shown = choice.lists[np.searchsorted(choice.cumulative, rng.random(), side="right")]
     page.shown[: len(shown)] = shown
@@ -111,7 +101,6 @@ def credit_slate(
     state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, length: int, n_clicks: int,
     won: SignMatrix,
 ) -> None:  # fmt: skip
-    """Add up 1 / rank of the clicked documents."""
     rows = lists.query_ptr[query] + page.shown[page.clicks[:n_clicks]]
     scores = (1.0 / lists.rank[slate[:size]][:, rows].astype(np.float64)).sum(axis=1)
     lead = scores[:, None] - scores

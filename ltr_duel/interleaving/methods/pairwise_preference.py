@@ -4,10 +4,11 @@ At position i = 0, 1, ..., the list shows a random candidate. A candidate is a d
 at least one ranker has among its first i + 1 documents. A clicked document is preferred to the unclicked documents that
 were shown above the last click or directly below it.
 
-A preference between two documents counts only if both were candidates at the upper of their positions. Its weight is
-1 / p, where p is the probability that neither document is shown before both are candidates. The score of a ranker is
-the total weight of the preferences that agree with its order. The higher score wins. Under random clicks, all rankers
-have the same mean score.
+A preference between two documents counts only if both documents were candidates when the upper document was drawn.
+Often, one of the documents becomes a candidate before the other. Let p be the probability that this document is not
+drawn before the other document is a candidate, too. The weight of the preference is 1 / p. The score of a ranker is the
+total weight of the preferences that agree with its order. The higher score wins. Under random clicks, all rankers have
+the same mean score.
 
 Oosterhuis, de Rijke. Sensitive and Scalable Online Evaluation with Theoretical Guarantees. CIKM 2017. Clicks become
 preferences as in the authors' code.
@@ -28,8 +29,6 @@ _EQUAL = 1e-12  # smaller differences between scores are rounding errors
 
 
 class State(NamedTuple):
-    """Constants and scratch."""
-
     top: int
     listed: MarkVector  # (longest,) 1 for documents that have been candidates; all zero between calls
     candidates: IntVector  # (rankers * top,) documents that may be shown next, followed by documents already shown
@@ -40,7 +39,6 @@ class State(NamedTuple):
 
 
 def init(size: Size, params: components.NoParams, outcome: str) -> State:
-    """Allocate the state."""
     return State(
         size.top,
         np.zeros(size.longest, np.uint8),
@@ -54,10 +52,6 @@ def init(size: Size, params: components.NoParams, outcome: str) -> State:
 
 @kernel
 def add_candidates(state: State, lists: Lists, column: int, slate: IntVector, size: int, left: int, total: int) -> int:
-    """Add each ranker's document in a column of the orders to the candidates, and return the new ``total``.
-
-    ``candidates[:left]`` are not yet shown, and ``candidates[left:total]`` are shown.
-    """
     for a in range(size):
         document = lists.order[slate[a], column]
         if state.listed[document] == 0:
@@ -71,13 +65,11 @@ def add_candidates(state: State, lists: Lists, column: int, slate: IntVector, si
 
 @kernel
 def clear_candidates(state: State, total: int) -> None:
-    """Unmark all candidates, for the next call."""
     for m in range(total):
         state.listed[state.candidates[m]] = 0
 
 
 def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, rng: Generator) -> int:
-    """Show a uniformly drawn candidate at each position."""
     start = lists.query_ptr[query]
     length = min(state.top, lists.query_ptr[query + 1] - start)
     total = 0
@@ -97,7 +89,6 @@ def credit_slate(
     state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, length: int, n_clicks: int,
     won: SignMatrix,
 ) -> None:  # fmt: skip
-    """Compare the rankers by the total weight of the preferences with which they agree."""
     start, total = lists.query_ptr[query], 0
     depth = min(length, page.clicks[n_clicks - 1] + 2)  # down to the position after the last click
     for i in range(depth):

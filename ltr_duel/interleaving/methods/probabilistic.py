@@ -6,11 +6,11 @@ document, and the ranker that owns more clicks wins.
 
 The rule ``sampled`` uses the contributors that were drawn. All other outcome rules average over all possible
 contributors. Let P1 be the probability that the first of two rankers owns more clicks than the second, given the list
-and the clicks. Let P2 be the probability that it owns fewer. Under ``marginal_bernoulli``, the default, the first
-ranker wins with probability (1 + P1 - P2) / 2, and otherwise the second ranker wins. Under ``marginal_sign``, the first
-ranker wins if P1 > P2. Random clicks bias this rule, but published baselines used it. Under ``expectation``, the
-outcome is P1 - P2. It has the same mean as the outcome of ``sampled``, but varies less. Sets of rankers have only the
-rules ``sampled`` and ``marginal_sign``.
+and the clicks. Let P2 be the probability that the first ranker owns fewer clicks. Under ``marginal_bernoulli``, the
+default, the first ranker wins with probability (1 + P1 - P2) / 2, and otherwise the second ranker wins. Under
+``marginal_sign``, the first ranker wins if P1 > P2. Random clicks bias this rule, but published baselines used it.
+Under ``expectation``, the outcome is P1 - P2. It has the same mean as the outcome of ``sampled``, but varies less. Sets
+of rankers have only the rules ``sampled`` and ``marginal_sign``.
 
 Let P_kj be the probability that ranker j draws the document at position k. If the list is known, ranker j contributed
 this document with probability P_kj / sum_i P_ki, and the contributors of different positions are independent. A loop
@@ -53,14 +53,10 @@ _EQUAL = 1e-12  # smaller differences between posteriors are rounding errors, an
 
 
 class Params(NamedTuple):
-    """Parameters of probabilistic interleave."""
-
     tau: float = 3.0  # how fast the probability of a document falls with its rank r: as r^-tau
 
 
 class State(NamedTuple):
-    """Constants and scratch."""
-
     top: int
     rule: int  # index into OUTCOMES
     weight: FloatVector  # (longest + 1 + AT_ONCE,) weight[r] = r^-tau, or 0 if r > longest; weight[0] unused
@@ -77,7 +73,6 @@ class State(NamedTuple):
 
 
 def init(size: Size, params: Params, outcome: str) -> State:
-    """Allocate the state."""
     weight = np.zeros(size.longest + 1 + AT_ONCE)
     weight[1 : size.longest + 1] = np.arange(1.0, size.longest + 1) ** -params.tau
     return State(
@@ -127,7 +122,6 @@ def draw_document(
 
 @kernel
 def draw_list(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, rng: Generator) -> int:
-    """Fill the page from top to bottom, and return its length."""
     start = lists.query_ptr[query]
     documents = lists.query_ptr[query + 1] - start
     length = min(state.top, documents)
@@ -146,12 +140,10 @@ def draw_list(state: State, lists: Lists, query: int, slate: IntVector, size: in
 
 
 def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, rng: Generator) -> int:
-    """Draw a list."""
     return draw_list(state, lists, query, slate, size, page, rng)
 
 
 def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Shown, rng: Generator) -> int:
-    """Draw a list."""
     state.pair[0] = first
     state.pair[1] = second
     if state.rule == _BERNOULLI:
@@ -162,7 +154,6 @@ def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, p
 def draw_mirrored(
     state: State, lists: Lists, query: int, first: int, second: int, page: Shown, uniforms: FloatVector, rng: Generator
 ) -> int:
-    """Draw a list from given numbers u. The contributor is ``first`` if u < 1/2, and 2u mod 1 selects the document."""
     start = lists.query_ptr[query]
     documents = lists.query_ptr[query + 1] - start
     length = min(state.top, documents)
@@ -182,16 +173,12 @@ def draw_mirrored(
 def trace_clicks(
     state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, n_clicks: int
 ) -> None:
-    """Write into ``state.source[c, a]`` the probability that ranker a contributed the document of click c.
-
-    For each click, this needs the total weight of the documents that are not shown above it. The loop begins with the
-    last click and adds weights on its way up. A loop from the top would subtract large weights and lose digits.
-    """
+    """Write into ``state.source[c, a]`` the probability that ranker a contributed the document of click c."""
     start = lists.query_ptr[query]
     end = state.tail[lists.query_ptr[query + 1] - start + 1]
     last = page.clicks[n_clicks - 1]
     for a in range(size):
-        above = 0
+        above = 0  # bit r - 1: whether the document of rank r is shown above the last click, for r up to _BITS
         for k in range(last):
             r = int(lists.rank[slate[a], start + page.shown[k]])
             state.ranks[k] = r
@@ -203,7 +190,7 @@ def trace_clicks(
             mass -= weight if state.ranks[k] > free else 0.0
         c = n_clicks - 1
         state.source[c, a] = state.weight[lists.rank[slate[a], start + page.shown[last]]] / mass
-        for k in range(last - 1, page.clicks[0] - 1, -1):
+        for k in range(last - 1, page.clicks[0] - 1, -1):  # upwards: to subtract large weights would lose digits
             weight = state.weight[state.ranks[k]]
             mass += weight
             if page.clicks[c - 1] == k:
@@ -219,7 +206,6 @@ def trace_clicks(
 
 @kernel
 def first_left(above: int, ranks: IntVector, places: int) -> int:
-    """Return the first rank that is not in ``ranks[:places]``. Bit r - 1 of ``above`` marks rank r, up to _BITS."""
     free = trailing_zeros(~above) + 1
     m = 0
     while free > _BITS and m < places:
@@ -231,7 +217,6 @@ def first_left(above: int, ranks: IntVector, places: int) -> int:
 
 @kernel
 def lead_of_two(state: State, n_clicks: int) -> float:
-    """Return P1 - P2 for two rankers."""
     state.owned[0] = 1.0
     for c in range(n_clicks):
         q = state.source[c, 0]
@@ -247,7 +232,6 @@ def lead_of_two(state: State, n_clicks: int) -> float:
 
 @jit.outlined
 def lead_among_many(state: State, a: int, b: int, n_clicks: int) -> float:
-    """Return the probability that ranker a owns more clicks than b, minus the probability that a owns fewer."""
     middle = n_clicks + 1  # owned[middle + d] = Pr(difference d)
     state.owned[middle] = 1.0
     for c in range(n_clicks):
@@ -269,7 +253,6 @@ def lead_among_many(state: State, a: int, b: int, n_clicks: int) -> float:
 
 @jit.outlined
 def add_click(source: FloatVector, least: FloatVector, most: FloatVector) -> None:
-    """Update the numbers ``least`` and ``most`` of each ranker for one more click."""
     for a in range(source.shape[0]):
         least[a] += (1.0 - least[a]) * source[a]
         most[a] += source[a]
@@ -277,7 +260,6 @@ def add_click(source: FloatVector, least: FloatVector, most: FloatVector) -> Non
 
 @jit.outlined
 def compare_bounds(mine_least: float, mine_most: float, least: FloatVector, most: FloatVector, won: SignVector) -> None:
-    """Write the winners of the pairs that the bounds decide, and 0 for all other pairs."""
     for b in range(won.shape[0]):
         won[b] = int(mine_least > most[b] + 2 * _EQUAL) - int(mine_most + 2 * _EQUAL < least[b])
 
@@ -285,7 +267,6 @@ def compare_bounds(mine_least: float, mine_most: float, least: FloatVector, most
 def credit_pair(
     state: State, lists: Lists, query: int, first: int, second: int, page: Shown, length: int, n_clicks: int
 ) -> float:
-    """Decide who won by the outcome rule."""
     if state.rule == _SAMPLED:
         return owned_lead(page, n_clicks)
     state.pair[0] = first
@@ -303,11 +284,6 @@ def credit_slate(
     state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, length: int, n_clicks: int,
     won: SignMatrix,
 ) -> None:  # fmt: skip
-    """Decide who won in each pair of rankers by ``sampled`` or ``marginal_sign``.
-
-    Under ``marginal_sign``, bounds decide nearly all pairs. Let M and N be the numbers of clicks that rankers a and b
-    own. Then a wins if the probability that M > 0 exceeds the mean of N. Only few pairs need the distribution of M - N.
-    """
     if state.rule != _SIGN:
         return compare_owned(state.free, size, page, n_clicks, won)
     trace_clicks(state, lists, query, slate, size, page, n_clicks)
@@ -315,6 +291,7 @@ def credit_slate(
     state.most[:size] = 0.0
     for c in range(n_clicks):
         add_click(state.source[c, :size], state.least[:size], state.most[:size])
+    # If the probability that a owns a click exceeds the mean number of clicks of b, then a wins. Most pairs are clear.
     for a in range(size - 1):
         low = a + 1
         compare_bounds(state.least[a], state.most[a], state.least[low:size], state.most[low:size], won[a, low:size])
@@ -326,7 +303,6 @@ def credit_slate(
 def find_contributors(
     state: State, lists: Lists, query: int, first: int, second: int, page: Shown, n_clicks: int, q: FloatVector
 ) -> None:
-    """Write the probability that ``first`` contributed each clicked document."""
     state.pair[0] = first
     state.pair[1] = second
     trace_clicks(state, lists, query, state.pair, 2, page, n_clicks)

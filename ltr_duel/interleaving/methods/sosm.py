@@ -4,8 +4,8 @@ The list is built as in team-draft multileave. For the credit, each ranker puts 
 where they have the ranks rho = 1, 2, ... The score of the ranker is the sum of rho^-tau over the clicked documents. The
 exponent tau is 3 by default. The higher score wins. Random clicks may favour some rankers (see docs/methods.md).
 
-To find ties exactly, scores are multiplied by a large number and stored as integers. If tau is 3, this is exact for up
-to 15 shown documents. For longer lists, and for a tau that is not whole, rho^-tau is rounded.
+To find ties exactly, scores are multiplied by a large number and stored as integers. If tau is 3, the integers are
+exact for up to 15 shown documents. For longer lists, and for a tau that is not whole, rho^-tau is rounded.
 
 Brost, Cox, Seldin, Lioma. An Improved Multileaving Algorithm for Online Ranker Evaluation. SIGIR 2016.
 """
@@ -28,14 +28,10 @@ _BEHIND_ALL = np.iinfo(np.int16).max  # padding: a rank that is worse (larger) t
 
 
 class Params(NamedTuple):
-    """Parameters of SOSM."""
-
     tau: float = 3.0
 
 
 class State(NamedTuple):
-    """Constants and scratch."""
-
     top: int
     points: IntVector  # (top + 1,) points[rho], proportional to rho^-tau; points[0] unused
     draft: Draft
@@ -55,7 +51,6 @@ def points_by_rank(top: int, tau: float) -> IntVector:
 
 
 def init(size: Size, params: Params, outcome: str) -> State:
-    """Allocate the state."""
     room = -(-size.top // SMALL_AT_ONCE) * SMALL_AT_ONCE
     return State(
         size.top,
@@ -71,7 +66,6 @@ def init(size: Size, params: Params, outcome: str) -> State:
 def score_slate(
     state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, length: int, n_clicks: int
 ) -> None:
-    """Write the score of each ranker of the slate into ``state.scores``."""
     start = lists.query_ptr[query]
     for a in range(size):
         row, ranks = a * state.room, lists.rank[slate[a], start:]
@@ -93,7 +87,6 @@ def credit_slate(
     state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, length: int, n_clicks: int,
     won: SignMatrix,
 ) -> None:  # fmt: skip
-    """Compare the scores of the rankers."""
     score_slate(state, lists, query, slate, size, page, length, n_clicks)
     rank_scores(state.scores, size, won)
 

@@ -24,14 +24,10 @@ from ltr_duel.interleaving.registration import register
 
 
 class Params(NamedTuple):
-    """Parameters of team draft."""
-
     prefix_credit: int = 0  # 1: rankers take turns for the documents of the common prefix, too
 
 
 class Draft(NamedTuple):
-    """Constants and scratch of a draft."""
-
     top: int
     prefix_credit: int
     used: MarkVector  # (longest,) 1 for documents already shown; all zero between calls
@@ -40,27 +36,22 @@ class Draft(NamedTuple):
 
 
 class State(NamedTuple):
-    """Constants and scratch."""
-
     draft: Draft
     pair: IntVector  # (2,) the two rankers of a pair, as a slate
     scores: IntVector  # (rankers,) number of clicks that each ranker owns
 
 
 def new_draft(size: Size, prefix_credit: int = 0) -> Draft:
-    """Allocate the scratch of a draft."""
     turns, reached = np.zeros((2, size.rankers), np.int64)
     return Draft(size.top, prefix_credit, np.zeros(size.longest, np.uint8), turns, reached)
 
 
 def init(size: Size, params: Params, outcome: str) -> State:
-    """Allocate the state."""
     return State(new_draft(size, params.prefix_credit), np.zeros(2, np.int64), np.zeros(size.rankers, np.int64))
 
 
 @kernel
 def draft_list(draft: Draft, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, rng: Generator) -> int:
-    """Fill the page by a draft, and return its length."""
     start = lists.query_ptr[query]
     length = min(draft.top, lists.query_ptr[query + 1] - start)
     k = 0
@@ -109,21 +100,18 @@ def common_prefix(lists: Lists, start: int, slate: IntVector, size: int, page: S
 
 
 def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Shown, rng: Generator) -> int:
-    """Draft a list."""
     state.pair[0] = first
     state.pair[1] = second
     return draft_list(state.draft, lists, query, state.pair, 2, page, rng)
 
 
 def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, rng: Generator) -> int:
-    """Draft a list."""
     return draft_list(state.draft, lists, query, slate, size, page, rng)
 
 
 def credit_pair(
     state: State, lists: Lists, query: int, first: int, second: int, page: Shown, length: int, n_clicks: int
 ) -> float:
-    """Count the clicks that each of the two rankers owns."""
     return owned_lead(page, n_clicks)
 
 
@@ -141,13 +129,11 @@ def credit_slate(
     state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, length: int, n_clicks: int,
     won: SignMatrix,
 ) -> None:  # fmt: skip
-    """Count the clicks that each ranker owns."""
     compare_owned(state.scores, size, page, n_clicks, won)
 
 
 @kernel
 def compare_owned(scores: IntVector, size: int, page: Shown, n_clicks: int, won: SignMatrix) -> None:
-    """Count the clicks that each ranker owns, and compare the counts."""
     for a in range(size):
         scores[a] = 0
     for c in range(n_clicks):
@@ -165,8 +151,7 @@ def rank_scores(scores: IntVector, size: int, won: SignMatrix) -> None:
 
 @kernel
 def compare_scores(score: int, scores: IntVector, won: SignVector) -> None:
-    """Compare one score with other scores."""  # a separate function, so that it compiles to vector instructions
-    for b in range(won.shape[0]):
+    for b in range(won.shape[0]):  # in a function of its own, so that the loop compiles to vector instructions
         won[b] = int(score > scores[b]) - int(score < scores[b])
 
 

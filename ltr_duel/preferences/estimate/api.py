@@ -53,9 +53,9 @@ def estimate_preferences(
         The number of rankers in a set. If you give it, sets are compared instead of pairs. For methods that can only
         compare sets, the default is all rankers, but at most 200.
     comparisons : int, optional
-        The number of comparisons of each pair, at least 2. If sets are compared, it is a mean over all pairs. The
-        default is 1,000, or 4,000 for sets and without variance reduction. It may be rounded up to a multiple of 2 or
-        4. With ``target_error``, this is the number to begin with.
+        The number of comparisons of each pair, at least 2. If sets are compared, this number is a mean over all pairs.
+        The default is 1,000, or 4,000 for sets and without variance reduction. The number may be rounded up to a
+        multiple of 2 or 4. With ``target_error``, this is the number to begin with.
     top : int
         The number of documents that a list shows.
     seed : int
@@ -68,8 +68,8 @@ def estimate_preferences(
     at_most : int
         The largest number of comparisons of a pair, if ``target_error`` is given.
     variance_reduction : {"auto", "none"}
-        With "auto", fewer comparisons give the same standard error. This is done by averages over all users, mirrored
-        lists, control variates, and queries in turn. The provenance of the matrix names the methods that were used.
+        With "auto", fewer comparisons give the same standard error. The provenance of the matrix names the techniques
+        that were used for this purpose.
 
     Returns
     -------
@@ -119,7 +119,6 @@ def estimate_preferences(
 
 
 def _whole_units(settings: Settings, comparisons: int | None) -> int:
-    """Round a number of comparisons (by default FEW or MANY) up to whole units, at least two."""
     comparisons = (FEW if settings.reduced else MANY) if comparisons is None else comparisons
     errors.require_whole("the number of comparisons", comparisons, 2)
     unit = settings.lists * settings.evaluations

@@ -6,8 +6,9 @@ query. Therefore, an outcome is replaced by
 
     outcome - slope x (difference of the gains for this query - mean difference of the gains over all queries)
 
-For any slope, this number has the same mean as the outcome. With a good slope, its variance is smaller. The slope is
-fitted to rankers that order documents at random, so it does not depend on the comparisons that it corrects.
+For any slope, the corrected outcome has the same mean as the original outcome. With a good slope, the corrected outcome
+varies less. The slope is fitted to rankers that order documents at random, so it does not depend on the comparisons
+that it corrects.
 
 References
 ----------
@@ -35,7 +36,7 @@ _MOST_GAIN = (FARTHEST - 1.0) / 2
 
 
 def corrections_of(settings: Settings) -> FloatMatrix:
-    """Return a correction for each ranker and query. The difference of two corrections is subtracted from outcomes."""
+    """Return a correction for each ranker and query. `count_block` applies the corrections to the outcomes."""
     corrections = gains_of(settings.comparer)
     centre(corrections, fitted_slope(settings), _MOST_GAIN)
     return corrections

@@ -65,7 +65,6 @@ class PairCounter:
                 matrix[piece.first, piece.second] += column
 
     def _count(self, piece: Piece) -> IntMatrix:
-        """Return one row (lists, total, square, within) for each pair of a piece."""
         settings, names = self.settings, self.settings.rankings.names
         if not hasattr(self._local, "evaluator"):
             self._local.evaluator = open_evaluator(settings)
@@ -85,7 +84,7 @@ class PairCounter:
 
 
 def queries_of(block: int, settings: Settings) -> IntVector:
-    """Return the query of each unit of a block. The result is empty if queries are drawn at random.
+    """Return the queries that a block visits, in order. The result is empty if queries are drawn at random.
 
     All pairs visit the queries in the same order. Each pass over all queries has a new random order.
     """
@@ -159,14 +158,10 @@ def count_slates(
     rng: np.random.Generator,
     counts: IntMatrix,
 ) -> None:
-    """Show a number of lists for random sets of rankers, and count the outcomes of each pair.
-
-    For i < j, ``counts[0, i, j]`` is the number of lists, ``counts[1, i, j]`` is the wins of i minus the wins of j, and
-    ``counts[2, i, j]`` is the number of lists without a tie. For each list, a shuffle puts the chosen rankers at the
-    beginning of ``arms``. A set of all rankers is not shuffled, so that a method can reuse its solution for the set.
-    """
+    """Show a number of lists for random sets of rankers, and count the outcomes of each pair."""
     for _ in range(lists):
         query = random_below(n_queries, rng)
+        # A set of all rankers is not shuffled, so that a method can reuse its solution for the set.
         for a in range(size if size < arms.shape[0] else 0):
             other = a + random_below(arms.shape[0] - a, rng)
             arms[a], arms[other] = arms[other], arms[a]
@@ -177,5 +172,5 @@ def count_slates(
                 if i > j:
                     i, j, outcome = j, i, -outcome
                 counts[0, i, j] += 1
-                counts[1, i, j] += outcome
-                counts[2, i, j] += outcome * outcome
+                counts[1, i, j] += outcome  # wins of i minus wins of j
+                counts[2, i, j] += outcome * outcome  # lists without a tie

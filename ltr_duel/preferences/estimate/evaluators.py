@@ -134,7 +134,7 @@ def count_block(
 ) -> None:
     """Make the comparisons of a block from ``begin`` to ``end``, and add their counts to ``row``.
 
-    ``row`` has the counts lists, total, square and within of `ltr_duel.preferences.tally.Tally`. The comparisons before
+    ``row`` has the counts of one pair, in the order of `ltr_duel.preferences.tally.Tally`. The comparisons before
     ``begin`` are repeated without counting them, because they use up random numbers.
     """
     evaluator, queries, corrections = plan.evaluator, plan.queries, plan.corrections

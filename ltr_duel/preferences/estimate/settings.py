@@ -54,7 +54,7 @@ class Settings:
 
     @property
     def evaluations(self) -> int:
-        """The number of evaluations for each choice of a query. Two are needed for the variance within a query."""
+        """The number of evaluations for each choice of a query. The variance within a query needs two."""
         return 2 if self.stratified else 1
 
     @property

@@ -34,7 +34,7 @@ class PairList(NamedTuple):
 
 
 class ByCredit(NamedTuple):
-    """The method itself credits the clicks of each branch."""
+    """The outcome of each branch is computed by `credit_pair`, from the clicks of the branch."""
 
     any_method: bool = True  # numba does not support empty NamedTuple classes
 
@@ -116,7 +116,7 @@ def _mean_by_balance(
 
 @kernel
 def find_owners(comparison: Comparison, tree: Tree, shown: PairList) -> None:
-    """Compute ``tree.q`` for all ranks that can be clicked."""
+    """Compute, for each rank that can be clicked, the probability that the first ranker contributed the document."""
     c, n = comparison, 0
     for k in range(shown.length):
         if tree.click[k] > 0.0:
@@ -152,7 +152,7 @@ def mean_balance(tree: Tree, length: int) -> float:
 
 @dispatched
 def outcome_of(credit: Any, comparison: Comparison, tree: Tree, shown: PairList, begin: int, n_clicks: int) -> float:
-    """Return the outcome of the first ``n_clicks`` clicks. The first ``begin`` of them were credited before."""
+    """Return the outcome of the first ``n_clicks`` clicks. The first ``begin`` clicks were credited before."""
     c = comparison
     return credit_pair(c.method, c.lists, shown.query, shown.first, shown.second, c.page, shown.length, n_clicks)
 

@@ -34,12 +34,12 @@ def lower_bound(matrix: PreferenceMatrix) -> float | None:
 
     If T is large, a policy has at least this regret after T steps. The bound is for policies that compare two arms per
     step, and whose regret grows more slowly than any power of T on all matrices. The regret of a step is the mean gap
-    of its two arms. A policy must compare each arm with a rival until the arm certainly loses. The constant adds up the
-    smallest regret of these comparisons:
+    of its two arms. A policy must compare each arm except the winner with some rival, until it is clear that the arm
+    loses. The constant adds up the regret of these comparisons, with the cheapest rival for each arm:
 
     ``c = sum_{i != winner} min_{j: p_ij < 1/2} (gap_i + gap_j) / (2 d(p_ij, 1/2))``
 
-    Here gap_i is `gaps` of arm i, and d is the relative entropy of two coins.
+    Here gap_i is the entry of `gaps` for arm i, and d is the relative entropy of two Bernoulli distributions.
 
     Parameters
     ----------

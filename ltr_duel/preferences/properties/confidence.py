@@ -1,12 +1,14 @@
 """The probability that the winners of an estimated matrix are the true winners.
 
-For each pair, a first step computes the probability that i truly beats j. The standard error of the pair is turned into
-numbers of wins and losses (`effective_counts`). Before any comparison, each p from 0 to 1 is assumed to be equally
-likely. A ranker that won all of its few comparisons is therefore not certain to be better.
+For each pair, the first step computes the probability that ranker i truly beats ranker j. This step uses the numbers of
+wins and losses that would give the standard error of the pair (`effective_counts`). Before any comparison, each p from
+0 to 1 is assumed to be equally likely. A ranker that won all of its few comparisons is therefore not certain to be
+better.
 
-The probability of a Condorcet winner is the product of the probabilities of its pairs. If pairs share lists or queries,
-this product is too small (Slepian's inequality). The probabilities of Copeland and Borda winners are shares of random
-samples. For the same matrix, the samples are always the same.
+The probability that a ranker is the Condorcet winner is the product of the probabilities of its pairs. If pairs share
+lists or queries, this product is too small (Slepian's inequality). For Copeland and Borda winners, possible true
+preferences are drawn at random many times, and the probabilities say how often each ranker was a winner. For the same
+matrix, the random numbers are always the same.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ _MOST_NUMBERS = 20_000_000  # the maximum number of random numbers for all draws
 
 
 def pair_confidence(matrix: PreferenceMatrix) -> FloatMatrix:
-    """Return the probability that i truly beats j, for each pair. It is 0 or 1 if the entry is exact."""
+    """Return, for each pair, the probability that ranker i truly beats ranker j: 0 or 1 if the entry is exact."""
     n = effective_counts(matrix.p, matrix.standard_error, matrix.comparisons)
     wins, exact = (matrix.p > 0.5).astype(np.float64), np.isinf(n)
     if exact.all():  # without importing scipy
@@ -61,24 +63,19 @@ def conclusion_confidence(matrix: PreferenceMatrix) -> float:
     """Return the probability that the conclusion from a matrix is true.
 
     If the matrix has a Condorcet winner, the conclusion is that this ranker is the true winner. Otherwise, the
-    conclusion is that there is no winner, and the result is a lower bound of the probability. For each ranker, the
-    bound uses the probability that it beats its strongest rival, multiplied by the number of rivals. The bound is 1
-    minus the sum of these products.
+    conclusion is that no ranker truly beats all others, and the result is a lower bound of the probability.
     """
     winner = matrix.condorcet_winner
     if winner is not None:
         return float(condorcet_confidence(matrix)[matrix.index(winner)])
     sure = pair_confidence(matrix)
     np.fill_diagonal(sure, 1.0)
+    # For each ranker, the probability against its strongest rival, times the number of rivals.
     return max(0.0, 1 - float(np.minimum(sure.min(axis=1) * (len(matrix) - 1), 1.0).sum()))
 
 
 def copeland_confidence(matrix: PreferenceMatrix, draws: int = 2000) -> dict[str, float]:
-    """Return the probability that a ranker is a Copeland winner, for each ranker that may be one.
-
-    The probability has two parts, which are added. The first part is the probability that the ranker is the Condorcet
-    winner. The second part counts the samples that have no Condorcet winner, and have the ranker as a Copeland winner.
-    """
+    """Return the rankers that may be Copeland winners, each with its probability."""
     size, sure = len(matrix), pair_confidence(matrix)
     i, j = np.triu_indices(size, 1)
     limit = scipy.special.ndtr(-_CERTAIN)
@@ -99,13 +96,13 @@ def copeland_confidence(matrix: PreferenceMatrix, draws: int = 2000) -> dict[str
         winners.update(best)
         if scores.max() < size - 1:  # no ranker beats all others
             shared.update(best)
-    outright = condorcet_confidence(matrix)
+    outright = condorcet_confidence(matrix)  # exact; the samples only add winners that do not beat all others
     shares = {k: min(1.0, float(outright[k]) + shared[k] / draws) for k in winners}
     return {matrix.names[k]: shares[k] for k in sorted(shares, key=lambda k: (-shares[k], k))}
 
 
 def borda_confidence(matrix: PreferenceMatrix, draws: int = 2000) -> dict[str, float]:
-    """Return the probability that a ranker is the Borda winner, for each ranker that may be the winner.
+    """Return the rankers that may be the Borda winner, each with its probability.
 
     If the matrix is exact, each ranker with the highest score has the probability 1.
     """

@@ -5,13 +5,13 @@ intransitive an estimate would be by noise alone. First, it finds the strongly t
 estimate. Then it adds random noise to this matrix, many times, with the standard errors of the estimate. The results
 are called transitive worlds. Each property of the estimate is compared with its values in the transitive worlds.
 
-The closest matrix is fitted to the estimate, so the worlds are somewhat too transitive. To measure this bias, the test
-treats some worlds like estimates, and draws second worlds from them. If the median of a property falls by s from the
-first worlds to the second worlds, its values in the first worlds are raised by 2 s. Without this correction, the test
-would often reject strongly transitive preferences.
+The closest matrix is fitted to the estimate, so the transitive worlds are somewhat too transitive. To measure this
+bias, the test also finds the closest matrices to some of the worlds, and draws further worlds from these matrices. The
+values of each property are then corrected for the bias. Without this correction, the test would often reject strongly
+transitive preferences.
 
-A small p-value does not prove that the rankers have no order, because an order need not be strongly transitive. Only a
-circle of wins that are all larger than noise disproves an order (`wins_beyond_noise`).
+A small p-value does not prove that the rankers have no order, because an order need not be strongly transitive. To
+disprove an order, find a circle of wins that are all larger than noise (`wins_beyond_noise`).
 
 To find the closest matrix, rankers are sorted by Borda score. A matrix is strongly transitive in this order if the
 entries above the diagonal are at least 1/2, never decrease along a row, and never increase down a column. Isotonic
@@ -79,15 +79,15 @@ def transitive_null(
     Parameters
     ----------
     matrix : PreferenceMatrix
-        An estimate with standard errors. A published matrix has none, but `load_preferences` can add them if you know
-        the number of comparisons.
+        An estimate with standard errors. A published matrix has no standard errors, but `load_preferences` can add them
+        if you know the number of comparisons.
     rng : numpy.random.Generator
     worlds : int
         The number of transitive worlds, at least 19.
     statistics : mapping of str to (callable, {+1, -1, 0}), optional
         The properties to compare, by default the nine in `STATISTICS`. The callable returns a number for a matrix. It
-        may return None if there is no Condorcet winner, which counts as very intransitive. The sign is +1 if a large
-        number is a sign of intransitivity, -1 if a small number is, and 0 if neither is.
+        may return None if there is no Condorcet winner, which counts as very intransitive. The sign is +1 if large
+        numbers show intransitivity, -1 if small numbers show it, and 0 if neither do.
 
     Returns
     -------
@@ -172,7 +172,6 @@ def strongly_transitive_fit(p: FloatMatrix, error: FloatMatrix) -> FloatMatrix:
 
 
 def _isotonic(p: FloatMatrix, weight: FloatMatrix) -> FloatMatrix:
-    """Return the closest matrix with increasing rows and decreasing columns above the diagonal (Dykstra)."""
     size, isotonic = len(p), scipy.optimize.isotonic_regression
     fitted, by_rows, by_columns = p.copy(), np.zeros_like(p), np.zeros_like(p)
     for _ in range(_SWEEPS):
@@ -199,7 +198,7 @@ def _row(observed: float, first: FloatVector, second: FloatVector, worse: int) -
     side = worse or 1
     with np.errstate(invalid="ignore"):  # a median may be infinite
         fall = side * (np.median(first) - np.median(second))
-    shift = 2 * side * max(0.0, fall) if np.isfinite(fall) else 0.0
+    shift = 2 * side * max(0.0, fall) if np.isfinite(fall) else 0.0  # twice the fall of the median between the worlds
     low, median, high = (float(np.quantile(first, q, method="nearest")) for q in (_OUTSIDE / 2, 0.5, 1 - _OUTSIDE / 2))
     shifted = first + abs(worse) * shift
     lowest = max(low + min(0.0, shift), 0.0 if low >= 0 else -np.inf)  # numbers and shares stay at or above 0

@@ -5,7 +5,7 @@ these numbers over all rankers is the number of sets with a winner. To draw a ra
 with a probability proportional to its number of sets. Then draw K - 1 of the rankers that it beats.
 
 Zoghi, Whiteson, Munos, de Rijke. RUCB. ICML 2014, section 8.1 and Figure 5. The paper prints C(N, K) instead of
-C(N, K - 1). This must be a misprint, because then some sets of one ranker would have no winner.
+C(N, K - 1). This must be a misprint, because by C(N, K) some sets of one ranker would have no winner.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def total_order_share(matrix: PreferenceMatrix, size: int, *, subsets: int = 100
     size : int
         The number of rankers in a set.
     subsets : int
-        The number of random sets to check. If there are not more sets, all are checked, and the share is exact.
+        The number of random sets to check. If at most this many sets exist, all are checked, and the share is exact.
     seed : int
 
     Returns

@@ -48,7 +48,7 @@ def gamma_rucb(matrix: PreferenceMatrix) -> float | None:
     """Return the smallest gamma for which relaxed transitivity holds for all j and k, even if k beats j.
 
     The result is None if there is no Condorcet winner. The paper (Zoghi et al., RUCB, ICML 2014, appendix) prints the
-    inequality with p in place of p - 1/2. But its values 4.85, 11.6 and 47.3 agree with p - 1/2.
+    inequality with p in place of p - 1/2. But the values in the paper (4.85, 11.6 and 47.3) agree with p - 1/2.
 
     Parameters
     ----------
@@ -84,7 +84,10 @@ def triangle_violations(matrix: PreferenceMatrix) -> int | None:
 
 
 def strong_violations(matrix: PreferenceMatrix) -> tuple[int, int]:
-    """Return how many triples (i beats j, and j beats k) break strong transitivity, and the number of all triples."""
+    """Return how many triples (i, j, k) break strong transitivity, and the number of all triples.
+
+    In each of these triples, i beats j and j beats k.
+    """
     e = matrix.p - 0.5
     broken = triples = 0
     for j in range(len(e)):
@@ -121,7 +124,6 @@ def top_cycle(matrix: PreferenceMatrix) -> tuple[str, ...]:
 
 
 def _without_winner(matrix: PreferenceMatrix) -> tuple[FloatVector, FloatMatrix] | None:
-    """Return e for the winner against the other rankers, and e among the other rankers."""
     if matrix.condorcet_winner is None:
         return None
     winner = matrix.index(matrix.condorcet_winner)

@@ -45,10 +45,7 @@ def new_batches(n_arms: int, size: int) -> Batches:
 
 
 def largest_batch(n_arms: int, size: int) -> int:
-    """Return the largest number of arms that a batch can reach if batches start with ``size`` arms.
-
-    Merging makes batches of up to 1.5 ``size`` arms. In MergeDTS, the last arm of any other batch may join later.
-    """
+    # merging makes batches of up to 1.5 size arms; in MergeDTS, the last arm of any other batch may join later
     return min(n_arms, 3 * size // 2 + -(-n_arms // size))
 
 
@@ -134,7 +131,6 @@ def merge(batches: Batches, size: int, rng: Generator) -> None:
 
 @kernel
 def sort_by_size(batches: Batches, rng: Generator) -> None:
-    """Sort the batches by size in ``order``. Batches of equal size are in random order."""
     order = batches.order[: batches.now[0].count]
     for m in range(order.shape[0]):
         order[m] = m
@@ -149,7 +145,6 @@ def sort_by_size(batches: Batches, rng: Generator) -> None:
 
 @kernel
 def copy_batch(batches: Batches, m: int, filled: int) -> int:
-    """Append batch m to ``merged``. Return the new number of arms in ``merged``."""
     for arm in batches.arms[batches.ends[m] : batches.ends[m + 1]]:
         batches.merged[filled] = arm
         filled += 1

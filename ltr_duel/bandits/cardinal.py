@@ -1,6 +1,6 @@
 """Ordinary bandit algorithms, called *base bandits*. Sparring, the doublers and MultiSBM are built from them.
 
-In each step, an ordinary bandit plays one arm, and receives a number, the reward of this arm. Ailon, Karnin and
+In each step, an ordinary bandit plays one arm, and receives a number, called the reward of the arm. Ailon, Karnin and
 Joachims use such bandits to choose the arms of a duel. `choose` returns the arm to play, and `record_reward` tells the
 bandit its reward. The bandits are UCB1, Thompson sampling or Exp3. All base bandits of a policy are stored in the same
 matrices, in which row b belongs to bandit b.
@@ -169,7 +169,7 @@ def exp3_bandits(bandits: int, n_arms: int, settle: int) -> Exp3Bandits:
 
 @outlined
 def exp3_choose(bandits: Exp3Bandits, bandit: int, t: int, rng: Generator) -> int:
-    """Draw an arm. Arm i, with the weight w_i, has the probability ``(1 - mixing) w_i / sum w + mixing / K``."""
+    """Draw an arm. Arms with larger weights are drawn more often."""
     log_weight, share, n_arms = bandits.log_weight[bandit], bandits.share[bandit], bandits.share.shape[1]
     mixing = min(1.0, sqrt(n_arms * log(n_arms) / max(t, bandits.settle[0])))
     top, total = log_weight[0], 0.0
@@ -185,9 +185,8 @@ def exp3_choose(bandits: Exp3Bandits, bandit: int, t: int, rng: Generator) -> in
 
 
 def _exp3_reward(bandits: Exp3Bandits, bandit: int, arm: int, reward: float) -> None:
-    """Multiply the weight of an arm by exp(mixing reward / (K p)). The arm was drawn with the probability p."""
     bandits.plays[bandit, arm] += 1
-    if reward:
+    if reward:  # the weight grows more if the arm was unlikely to be drawn
         bandits.log_weight[bandit, arm] += bandits.mixing[0] / (bandits.share.shape[1] * bandits.share[bandit, arm])
 
 

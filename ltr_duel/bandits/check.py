@@ -79,7 +79,6 @@ def _check(policy: Policy | str, *checks: Callable[[Given], None]) -> None:
 
 
 def _shape(given: Given) -> None:
-    """The state consists of arrays of numbers, and the policy names its assumptions and its source."""
     label, policy, params = given
     plain = not issubclass(policy.state, tuple)
     stated = policy.assumes and (policy.cite or policy.where)
@@ -95,8 +94,7 @@ def _shape(given: Given) -> None:
 
 
 def _indexes(given: Given) -> None:
-    """All arms and array indexes exist. The run is plain Python, because compiled code does not check indexes."""
-    try:
+    try:  # in plain Python, because compiled code does not check indexes
         path = play(given, easy_matrix(5), 60, plain=True).path
     except IndexError as error:
         raise PolicyError(f"policy '{given.label}' uses an arm or an index that does not exist: {error}") from error
@@ -105,7 +103,6 @@ def _indexes(given: Given) -> None:
 
 
 def _repeatable(given: Given) -> None:
-    """The same seed gives the same choices, compiled and as plain Python. Global random generators are not used."""
     label, policy, _ = given
     p, steps, before = easy_matrix(4), 150, _global_states()
     first, again, plain = (play(given, p, steps, seed=5, plain=plain) for plain in (False, False, True))
@@ -129,7 +126,6 @@ def _global_states() -> tuple[Any, bytes]:
 
 
 def _jumps(given: Given) -> None:
-    """If the loop skips steps (see `idle_until`), the choices and the final state stay the same."""
     for steps in (1, 7, 600):
         slow, fast = (play(given, easy_matrix(5), steps, jump=jump) for jump in (False, True))
         where = _first_difference(slow, fast)
@@ -138,13 +134,11 @@ def _jumps(given: Given) -> None:
 
 
 def _hard_matrices(given: Given) -> None:
-    """The policy runs on difficult matrices: few arms, a cycle, arms of equal strength, and certain outcomes."""
     for p in (easy_matrix(1), easy_matrix(2), _CYCLE, np.full((6, 6), 0.5), _CERTAIN):
         play(given, p, 2000)
 
 
 def _counts(given: Given) -> None:
-    """Calls of `recommend` do not change the choices, and the recorder counts the choices correctly."""
     label, policy, params = given
     p, steps = easy_matrix(4), 100
     counts, coins = new_recorder(4, np.arange(1, steps + 1)), stream(7, "coins")
@@ -155,7 +149,6 @@ def _counts(given: Given) -> None:
 
 
 def _winner(given: Given) -> None:
-    """In at least seven of nine runs, the policy recommends the winner of an easy matrix."""
     label, policy, params = given
     successes = 0
     for seed in range(9):
@@ -168,7 +161,6 @@ def _winner(given: Given) -> None:
 
 
 def _relabelling(given: Given) -> None:
-    """Arms are not preferred for their numbers: with other numbers, they are chosen as often as before."""
     label, policy, _ = given
     if policy.deterministic:
         return  # a deterministic policy can break ties only by the arms' numbers

@@ -52,7 +52,6 @@ def loop_for(
 
 
 def _modules_of(value: Any) -> set[str]:
-    """Return the modules that define the NamedTuple classes in a value, which may be nested."""
     if not isinstance(value, tuple):
         return set()
     return {type(value).__module__}.union(*map(_modules_of, value)) - {"builtins"}
@@ -60,7 +59,6 @@ def _modules_of(value: Any) -> set[str]:
 
 @functools.cache
 def _compiled(owner: Policy | type, modules: tuple[str, ...], function: Callable[..., Any]) -> Any:
-    """Return the compiled function (kernel) for the loop of a policy, or for the comparisons of an oracle."""
     if isinstance(owner, Policy):
         return jit.kernel_for(function, *modules, parts=owner.parts)
     hook: Any = multiduel if function is interpreted(answer_slate) else duel
@@ -81,7 +79,7 @@ class Compilation(NamedTuple):
 
     @property
     def text(self) -> bytes | None:
-        """The compilation as bytes for another process, or None if the code exists or cannot be stored."""
+        """A message that lets another process compile the code. It is None if there is nothing to compile."""
         policy = isinstance(self.owner, Policy)
         if self.kernel.is_compiled(self.kinds, for_python=policy):
             return None
@@ -90,7 +88,11 @@ class Compilation(NamedTuple):
 
 
 def by_addresses(oracle: Any, streams: Streams, *, sets: bool) -> tuple[Any, IntVector, Compilation]:
-    """Return an oracle that a loop calls by its address, the array for this address, and the code to compile."""
+    """Prepare an oracle whose comparisons are compiled apart from the loop (see `separate`).
+
+    The loop calls the compiled comparisons by their address. Return the oracle for the loop, the array that will
+    contain the address, and the code to compile.
+    """
     if not hasattr(oracle, "separate"):
         inner, address, code = by_addresses(oracle.oracle, streams, sets=sets)
         return oracle._replace(oracle=inner), address, code

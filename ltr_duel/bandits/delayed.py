@@ -8,10 +8,10 @@ Some policies can choose arms although earlier outcomes are missing. Their prope
 that arrives.
 
 Every other policy learns *in turn*: it must know the outcome of its last choice before it can choose again. Until then,
-this choice is *pending*. While a choice is pending, a copy of the policy's state, the *shadow*, chooses the arms of
-each step. The shadow starts from the state before the pending choice, and draws other random numbers. Outcomes that
-arrive are stored in a queue. The policy uses an outcome when it chooses the pair of this outcome. Its choices therefore
-have the same distribution as without a delay.
+this choice is *pending*. While a choice is pending, a copy of the policy's state, called the *shadow*, chooses the arms
+of each step. The shadow starts from the state before the pending choice, and draws other random numbers. Outcomes that
+arrive are stored in a queue. The policy uses an outcome when it chooses the pair of this outcome. The choices of the
+policy therefore have the same distribution as without a delay.
 
 The method is algorithm QPM-D of Joulani, György, Szepesvári. Online Learning under Delayed Feedback. ICML 2013.
 """
@@ -155,7 +155,7 @@ def run_late(
 
 @kernel
 def add_choice(recorder: Recorder, slate: IntVector, size: int, steps: int, pairs: bool) -> None:
-    """Add a choice that was made in ``steps`` steps to the recorder. An arm that meets itself is a slate of one arm."""
+    """Record a choice that was repeated in ``steps`` steps."""
     if pairs:
         add_pair(recorder.pulls_now, recorder.best_now, recorder.place, slate[0], slate[size - 1], steps)
         recorder.outcomes_now[0] += steps * (size - 1)
@@ -165,7 +165,7 @@ def add_choice(recorder: Recorder, slate: IntVector, size: int, steps: int, pair
 
 @inlined
 def ask(state: Any, params: Any, rng: Generator, recorder: Recorder, t: int, late: Late, copies: Copies) -> bool:
-    """Let the policy choose, unless a choice is pending. Return whether it chose an arm that does not exist."""
+    """Let the policy choose, unless a choice is pending. Return whether the policy chose an arm that does not exist."""
     now = late.now[0]
     if now.pending > 0:
         return False
@@ -177,7 +177,7 @@ def ask(state: Any, params: Any, rng: Generator, recorder: Recorder, t: int, lat
 
 @dispatched
 def copy_words(to: Any, words: Any) -> None:
-    """Copy a state: the buffer of its arrays, or the attributes of an object."""
+    """Copy the arrays of a state, or the attributes of a state that is an object."""
     for k in range(words.shape[0]):
         to[k] = words[k]
 
@@ -191,7 +191,7 @@ implement(copy_words, Attributes, _copy_attributes)
 
 @kernel
 def queue_outcome(late: Late, row: int) -> None:
-    """Add an outcome to the queue. ``row`` is its row in ``late.won``."""
+    """Add the outcome in a row of ``late.won`` to the queue."""
     first, second = late.slates[row, 0], late.slates[row, late.sizes[row] - 1]
     won = first != second and late.won[row, 0, 1] > 0
     late.queue[first + late.queue.shape[1] * won, second] += 1
@@ -200,7 +200,10 @@ def queue_outcome(late: Late, row: int) -> None:
 
 @kernel
 def pop_pair(late: Late) -> int:
-    """Take a random outcome of the pending pair from the queue. Return its row in ``won``, or -1 if there is none."""
+    """Take a random outcome of the pending pair from the queue, and write it into the last row of ``late.won``.
+
+    Return the number of the last row, or -1 if the queue has no outcome of the pending pair.
+    """
     size, n_arms, row = late.now[0].pending, late.queue.shape[1], late.sizes.shape[0]
     first, second = late.pending[0], late.pending[size - 1]
     lost, won = late.queue[first, second], late.queue[first + n_arms, second]

@@ -2,11 +2,12 @@
 
 A Copeland winner is an arm that beats the most arms. A plan contains a number q_ij for each pair of arms. Up to step t,
 the pair should meet q_ij ln t times. The numbers must fulfil the constraints in `policies.ecw_rmed`. The cheapest plan
-fulfils them with the least regret.
+fulfils the constraints with the least regret.
 
-Each constraint belongs to one arm i, and is solved alone. The arms j that beat arm i are sorted by their cost r_ij /
-d_ij, and the first of them are chosen. Here r_ij is the regret of a duel with arm j, and d_ij is the evidence from this
-duel. The sorted arms and the cheapest plan are stored, because a duel changes only few costs.
+Each constraint concerns the duels of one arm i, and is solved separately. The arms j that beat arm i are sorted by
+their cost r_ij / d_ij, and arm i meets the cheapest of these arms. Here r_ij is the regret of a duel with arm j, and
+d_ij is the evidence from this duel. The sorted arms and the cheapest plan are stored, because a duel changes only few
+costs.
 """
 
 from __future__ import annotations
@@ -41,8 +42,6 @@ class Superiors(NamedTuple):
 
 
 class Now:
-    """The arm that the stored plan identifies, and its losses."""
-
     planned: int  # the Copeland winner of the plan `cheapest`, -1 before the first plan
     least: int  # the smallest number of losses of any arm when the costs were computed
 
@@ -72,7 +71,7 @@ def new_plans(n_arms: int) -> Plans:
 
 @kernel
 def record(estimates: Estimates, stale: IntVector, winner: int, loser: int) -> None:
-    """Count a duel. A row of `Superiors` is marked as stale if the duel changes its arms or their costs."""
+    """Count a duel, and mark the rows of `Superiors` that must be sorted and planned again."""
     wins, losses = estimates.wins, estimates.losses
     before = wins[winner, loser] - wins[loser, winner]
     wins[winner, loser] += 1
@@ -91,8 +90,7 @@ def record(estimates: Estimates, stale: IntVector, winner: int, loser: int) -> N
 
 @kernel
 def note_losses(stale: IntVector, wins: IntMatrix, arm: int) -> None:
-    """Mark the rows that contain ``arm`` as stale. The cost of ``arm`` in these rows depends on its losses."""
-    for i in range(stale.shape[0]):
+    for i in range(stale.shape[0]):  # the cost of the arm in a row depends on the losses of the arm
         stale[i] |= int(beats(wins, arm, i))
 
 
@@ -151,7 +149,6 @@ def planned_regret(plan: FloatMatrix, losses: IntVector, least: int) -> float:
 
 @kernel
 def sort_stale(superiors: Superiors, plan: FloatMatrix, estimates: Estimates, least: int) -> None:
-    """Sort the stale rows by cost, and set the plan to 0 for the pairs in these rows."""
     wins, divergence, losses = estimates.wins, estimates.divergence, estimates.losses
     n_arms = losses.shape[0]
     for i in range(n_arms):
@@ -176,7 +173,6 @@ def sort_stale(superiors: Superiors, plan: FloatMatrix, estimates: Estimates, le
 
 @inlined
 def insert(order: IntVector, cost: FloatVector, size: int, j: int) -> None:
-    """Insert an arm into the first ``size`` arms of a row, which are sorted by cost. Ties are sorted by number."""
     place = size
     while place > 0:
         before = order[place - 1]
@@ -206,10 +202,6 @@ def plan_winner(estimates: Estimates, plan: FloatMatrix, winner: int) -> None:
 
 @inlined
 def plan_arm(superiors: Superiors, estimates: Estimates, plan: FloatMatrix, i: int, winner: int) -> None:
-    """Plan the duels of arm i with its cheapest superiors, except ``winner``.
-
-    The evidence must suffice even without ``spare`` of these superiors, whichever they are.
-    """
     divergence, spare = estimates.divergence, spare_superiors(estimates.losses, estimates.wins, i, winner)
     if i != winner and spare >= 0:
         order, cost, left = superiors.order[i], superiors.cost[i], 1 - spare
@@ -230,5 +222,5 @@ def plan_arm(superiors: Superiors, estimates: Estimates, plan: FloatMatrix, i: i
 
 @kernel
 def spare_superiors(losses: IntVector, wins: IntMatrix, i: int, winner: int) -> int:
-    """Return how many superiors of arm i its constraint can do without. A negative number means no constraint."""
+    # the number of superiors of arm i whose evidence may be missing; negative if there is no constraint
     return losses[winner] - 1 - (1 if beats(wins, winner, i) else 0)

@@ -33,8 +33,8 @@ def policy_from_class(cls: type, *, name: str = "", **about: Any) -> Policy:
       parameters of the policy, and need numbers, texts or booleans as defaults. An argument ``horizon`` receives the
       number of comparisons.
     - ``ask(self)`` returns the two arms to compare, as integers from 0 to ``n_arms - 1``.
-    - ``tell(self, i, j, outcome)`` is called after each ``ask``, with its two arms. The outcome is +1 if arm i won, -1
-      if arm j won, and 0 if i and j are the same arm.
+    - ``tell(self, i, j, outcome)`` is called after each ``ask``, with the arms that ``ask`` returned. The outcome is +1
+      if arm i won, -1 if arm j won, and 0 if i and j are the same arm.
     - ``best(self)`` returns the arm that seems best so far. It may draw from ``rng``, for example with `best_arm`. The
       generator is reset afterwards, so these draws do not change later choices.
 

@@ -1,8 +1,8 @@
 """The functions that a policy defines, and that the simulation loop calls in each step.
 
 `plain_loop` shows the order of the calls. The loop of a simulation, in `ltr_duel.bandits.loop`, is compiled by numba.
-Everything that a policy learns is stored in its *state*. Each policy has its own class for the state, and this class
-tells the loop whose functions to call. If a policy compares sets of arms, its functions ``select`` and ``update`` need
+Everything that a policy learns is stored in its *state*. The state of each policy has a class of its own, by which the
+loop finds the functions of the policy. If a policy compares sets of arms, its functions ``select`` and ``update`` need
 the parameters of `select_slate` and `update_slate`. The functions need no decorator, but each helper that they call
 needs the decorator `kernel`.
 """
@@ -57,8 +57,8 @@ def select_slate(state: Any, params: Any, t: int, slate: IntVector, rng: Generat
 def update_slate(state: Any, params: Any, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator) -> None:
     """Learn the outcome of each pair of positions a < b in the slate.
 
-    ``won[a, b]`` is +1 if ``slate[a]`` won, and -1 if ``slate[b]`` won. If the policy has ``counts_ties``, it is 0 for
-    a tie.
+    ``won[a, b]`` is +1 if ``slate[a]`` won, and -1 if ``slate[b]`` won. For a tie, ``won[a, b]`` is 0 if the policy has
+    ``counts_ties``.
     """
     raise TypeError("this state belongs to no registered policy")
 
@@ -114,7 +114,7 @@ def _wrong_pair(state: Any, due: IntVector, n_arms: int, t: int, first: int, sec
 
 @kernel
 def is_outside(due: IntVector, n_arms: int, t: int, arm: int) -> bool:
-    """Return whether an arm does not exist. If so, store the step and the arm in ``due`` for `complaint`."""
+    """Return whether an arm does not exist. In this case, write the step and the arm into ``due``."""
     if 0 <= arm < n_arms:
         return False
     due[1], due[2] = t, arm
@@ -123,7 +123,7 @@ def is_outside(due: IntVector, n_arms: int, t: int, arm: int) -> bool:
 
 @kernel
 def is_outside_in(due: IntVector, n_arms: int, t: int, slate: IntVector, size: int) -> bool:
-    """Return whether a set has a wrong size, or an arm that does not exist. If so, store the fault in ``due``."""
+    """Return whether a set has a wrong size, or an arm that does not exist. If so, write the fault into ``due``."""
     if not 1 <= size <= n_arms:
         due[1], due[2], due[3] = t, size, 1
         return True

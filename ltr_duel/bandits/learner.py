@@ -1,7 +1,7 @@
 """A policy that your own program drives: `ask` returns the arms to compare, and `tell` takes the outcomes.
 
-You can tell each outcome before you ask for the next comparison. A `Learner` then makes the same choices as a
-simulation with the same random numbers. Outcomes may also come later, as in `ltr_duel.bandits.delayed`.
+If you tell each outcome before you ask for the next comparison, a `Learner` makes the same choices as a simulation with
+the same random numbers. Outcomes may also come later, as in `ltr_duel.bandits.delayed`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MANY = 200  # from this number of comparisons on, compiled code saves more time
 
 
 class Learner:
-    """A policy that you ask for the arms to compare next, and that you tell the outcomes.
+    """A policy for your own program. Ask it for the arms to compare next, and tell it the outcomes.
 
     Parameters
     ----------
@@ -43,9 +43,9 @@ class Learner:
         Generators of random numbers, which replace the seed. The policy draws its own choices from ``rng``. While the
         policy waits for an outcome, choices are drawn from ``others``.
     order : array of int, shape (n_arms,), optional
-        Other numbers for the arms: the policy's arm k is your arm ``order[k]``. By default, arms keep their numbers.
-        Policies break some ties in favour of the smaller number, most often in ``recommend``. A random order removes
-        this advantage.
+        The numbers that you use for the arms: arm k of the policy is your arm ``order[k]``. By default, arms keep
+        their numbers. Policies break some ties in favour of the smaller number, most often in ``recommend``. A random
+        order removes the advantage of small numbers.
 
     Raises
     ------
@@ -177,7 +177,7 @@ class Learner:
         Raises
         ------
         InputError
-            If the policy's state is an object, as for a policy from a class.
+            If the state of the policy is an object, for example for a policy from `policy_from_class`.
         """
         if not isinstance(self._state, tuple):
             raise InputError(f"policy '{self._label}' has no snapshot, because its state is an object, not arrays")

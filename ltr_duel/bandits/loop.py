@@ -186,7 +186,7 @@ class Run:
     def on_matrix(
         cls, policy: Policy, p: ArrayLike, params: Any = None, *, seed: int = 0, keep: int = 0, **options: Any
     ) -> Run:
-        """Return a run with outcomes from a matrix of probabilities, which stores its first choices.
+        """Return a run whose outcomes come from a matrix of probabilities. The run stores its first choices.
 
         Parameters
         ----------

@@ -39,7 +39,7 @@ def duel(oracle: Any, first: int, second: int, streams: Streams) -> int:
 def multiduel(oracle: Any, slate: IntVector, size: int, won: SignMatrix, streams: Streams) -> None:
     """Compare the arms of ``slate[:size]``, and write the outcome of positions a < b into ``won[a, b]``.
 
-    The outcome is +1 if ``slate[a]`` won, and -1 if ``slate[b]`` won. An oracle that leaves ties writes 0 for a tie.
+    The outcome is +1 if ``slate[a]`` won, and -1 if ``slate[b]`` won. If the oracle does not break ties, a tie is 0.
     """
     raise TypeError("not a registered oracle")
 
@@ -65,7 +65,7 @@ implement(multiduel, MatrixOracle, _multiduel)
 
 
 class Relabelled(NamedTuple):
-    """An oracle whose arms have other numbers for the policy."""
+    """An oracle whose arms are renumbered for the policy."""
 
     oracle: Any
     order: IntVector  # (K,) the oracle's arm for each arm of the policy
@@ -87,7 +87,7 @@ implement(multiduel, Relabelled, _relabelled_multiduel)
 
 
 class Pairs(NamedTuple):
-    """An oracle that compares a pair as a slate of two, for the loop of late outcomes."""
+    """An oracle that compares pairs by `multiduel`, because the loop for late outcomes does not call `duel`."""
 
     oracle: Any
 
@@ -100,10 +100,7 @@ implement(multiduel, Pairs, _pairs_multiduel)
 
 
 class SeparateOracle(NamedTuple):
-    """An oracle whose comparisons are compiled once for all loops. The loops call the code by its address.
-
-    For simulated users, this halves the time to compile a loop. A call takes a hundredth of the time of a comparison.
-    """
+    """An oracle whose comparisons are compiled once for all loops. The loops call the code by its address."""
 
     code: IntVector  # (1,) address of the compiled `answer_pair`, or of `answer_slate` for loops of sets
     words: IntVector  # the oracle, see `ltr_duel.core.words_of`

@@ -44,25 +44,26 @@ class Policy(components.Component):
         As in every component (`ltr_duel.core.Component`).
     state : type
         The class of the state, a NamedTuple of arrays. If ``compiled`` is False, any class is possible. Each policy
-        needs a class of its own, because this class tells the loop whose functions to call.
+        needs a class of its own, because the loop finds the functions of a policy by the class of the state.
     init : callable
         ``init(n_arms, horizon, params)`` returns the state before the first step. Only this function may allocate
-        memory. ``horizon`` is 0 unless ``needs_horizon`` is True. A fourth parameter ``rng`` receives the generator of
-        random numbers.
+        memory. ``horizon`` is 0 unless ``needs_horizon`` is True. A fourth parameter ``rng`` is optional, and
+        receives the generator of random numbers.
     select, update, recommend, idle_until : callable
         The functions that `ltr_duel.bandits.hooks` describes. ``idle_until`` is optional. If ``select`` has a parameter
         ``slate``, the policy compares sets of arms.
     assumes, regret : str
         What the paper's guarantee assumes, and which regret it guarantees.
     made_for : str
-        The kind of regret that the algorithm minimises, by default the average regret. Other kinds may grow linearly.
+        The kind of regret that the algorithm minimises, by default the average regret.
     identifies : str
-        For a policy that stops comparing at some step: a text that says which arm it plays afterwards. Until then, the
-        policy compares a pair in each step, and the loop skips no step.
+        The arm that the policy plays after it has stopped comparing, as a text. Before it stops, the policy must
+        compare a pair in each step, and the loop must not skip a step.
     cost : str
         The cost of one step, as a function of the number K of arms.
     needs_horizon : bool
-        Whether the algorithm requires the horizon, the number of steps. A run is then valid only for its own horizon.
+        Whether the algorithm requires the horizon, the number of steps. If so, earlier results of a run do not hold for
+        shorter runs.
     counts_ties : bool
         Whether a policy for sets counts a tie (``won[a, b]`` is 0) as half a win for both arms. For other policies, a
         coin must break ties.
@@ -117,7 +118,7 @@ class Policy(components.Component):
 
     @functools.cached_property
     def parts(self) -> dict[str, Callable[..., Any]]:
-        """The functions as plain Python, by the names under which loops call them."""
+        """The functions as plain Python. The keys are the names by which loops call the functions."""
         ending = "_slate" if self.feedback == "slate" else ""
         functions = {f"select{ending}": self.select, f"update{ending}": self.update, "recommend": self.recommend}
         if self.idle_until is not None:
@@ -147,7 +148,7 @@ class Policy(components.Component):
 
 
 def suited(given: components.Configured[Policy], *, to_sets: bool) -> components.Configured[Policy]:
-    """Return the policy or, if ``to_sets`` is True, the policy that replaces it for sets. The label stays the same."""
+    """Return the policy, or its replacement for sets if ``to_sets`` is True and there is a replacement."""
     if not to_sets or not given.component.for_sets:
         return given
     other = POLICIES.configure(given.component.for_sets)
@@ -159,7 +160,7 @@ def require_room(
 ) -> None:
     """Raise `InputError` if there is not enough memory for ``runs`` runs at once.
 
-    The size of a state is estimated from a state for few arms, and grows at most with K^2. Objects are not checked.
+    The size of the state is measured for few arms. It grows at most with the square of the number of arms.
     """
     if n_arms <= _FEW or not issubclass(policy.state, tuple):
         return
@@ -233,8 +234,8 @@ def register(module: str, *, name: str = "", prefix: str = "", **facts: Any) -> 
     name : str
         The name that users type; by default the name of the file.
     prefix : str
-        For a module of several policies, the beginning of the names of this policy's parts. For example, ``"pac"``
-        selects ``PacState`` and ``pac_init`` if they exist, and otherwise ``State`` and ``init``.
+        Needed if the module defines several policies. For example, the prefix ``"pac"`` selects ``PacState`` and
+        ``pac_init`` if they exist, and otherwise ``State`` and ``init``.
     **facts
         The other parameters of `Policy`, for example ``assumes``, ``regret`` and ``limits``. You can also pass parts
         here, for example a function of another module.

@@ -16,7 +16,7 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel
 
 
 class Span(NamedTuple):
-    """The steps of a loop, from ``start`` to ``stop``. If ``jump`` is True, it may skip steps (see `idle_until`)."""
+    """The steps of a loop, from ``start`` to ``stop``. If ``jump`` is True, the loop may skip steps."""
 
     start: int
     stop: int
@@ -129,7 +129,7 @@ def pairs_of(slate: IntVector, size: int) -> int:
 
 @kernel
 def pass_checkpoint(recorder: Recorder, recommended: int, pairs: bool) -> None:
-    """Fill the row of a checkpoint, and advance to the next checkpoint. After the last one, `NEVER` is due."""
+    """Fill the row of a checkpoint, and advance to the next checkpoint."""
     row, pulls, best = recorder.row[0], recorder.pulls_now, recorder.best_now
     recorder.recommended[row] = recommended
     recorder.outcomes[row] = recorder.outcomes_now[0]

@@ -43,8 +43,8 @@ def registers(kind: type[T], **values: float) -> Registers[T]:
     Raises
     ------
     ValueError
-        If a register has the name of an attribute of numpy records, such as ``size``, or an initial value names no
-        register.
+        If the name of a register is also an attribute of numpy records, for example ``size``. Or if you give an
+        initial value to a register that the class does not declare.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def arrays_in(state: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def in_one_piece(state: Any) -> tuple[Any, NDArray[np.uint64]]:
-    """Return a copy of a state, and the buffer of all its arrays. To copy the state later, copy the buffer."""
+    """Return a copy of a state, and the buffer that contains its arrays. To copy the state later, copy the buffer."""
     sizes = [-(-array.nbytes // 64) * 8 for _, array in arrays_in(state)]
     memory = np.zeros(sum(sizes), np.uint64)
     pieces = iter(np.split(memory, np.cumsum(sizes)[:-1]))
@@ -92,9 +92,9 @@ def in_one_piece(state: Any) -> tuple[Any, NDArray[np.uint64]]:
 
 
 class Attributes:
-    """The attributes of a state that is an object. To copy a state into another, assign to ``[:]``.
+    """The attributes of a state that is an object. ``copy[:] = source`` copies all attributes.
 
-    The copy then draws from the generator ``others`` instead of ``rng``.
+    The copy draws from the generator ``others`` instead of ``rng``.
     """
 
     def __init__(self, state: Any, rng: Generator, others: Generator) -> None:
@@ -107,7 +107,7 @@ class Attributes:
 
 
 class Copies(NamedTuple):
-    """The memory for the shadow of a policy that waits for outcomes, see `ltr_duel.bandits.delayed`."""
+    """Copies of a state, by which a policy can choose while it waits for an outcome (see `delayed`)."""
 
     words: Any  # the buffer of the policy's state
     before: Any  # a copy of this buffer before the pending choice
@@ -116,7 +116,7 @@ class Copies(NamedTuple):
 
 
 def with_copies(state: Any, rng: Generator, others: Generator, *, in_turn: bool) -> tuple[Any, Copies]:
-    """Return the state and the memory for its copies. This memory is empty unless ``in_turn`` is True."""
+    """Return the state, and the memory for its copies. Only policies that learn in turn need copies (see `delayed`)."""
     if not in_turn:
         nothing = np.zeros(0, np.uint64)
         return state, Copies(nothing, nothing, state, nothing)

@@ -74,7 +74,7 @@ def record_points(points: IntMatrix, crossings: FloatMatrix, one: int, other: in
 
 @kernel
 def record_bound(wins: IntMatrix, rate: FloatMatrix, width: FloatMatrix, one: int, other: int) -> None:
-    """Update ``rate`` and ``width``. The bound of j against c is ``rate[c, j] + sqrt(alpha ln t) width[c, j]``."""
+    """Update the win rates of a pair, and the widths of the confidence bounds."""
     n = wins[one, other] + wins[other, one]
     rate[other, one] = wins[one, other] / n
     rate[one, other] = wins[other, one] / n
@@ -83,10 +83,10 @@ def record_bound(wins: IntMatrix, rate: FloatMatrix, width: FloatMatrix, one: in
 
 
 def bound_rows(n_arms: int, prior_wins: int) -> tuple[IntMatrix, FloatMatrix, FloatMatrix, FloatMatrix]:
-    """Return the wins, rate, width and crossings before the first step.
+    """Return the arrays wins, rate, width and crossings before the first step.
 
-    Each arm starts with ``prior_wins`` wins against every other arm. Without prior wins, the bound of a pair that has
-    not met is 2. The bound of an arm against itself is 1/2.
+    Each arm starts with ``prior_wins`` wins against every other arm. Without prior wins, the bound of a pair is 2
+    until the pair meets. The bound of an arm against itself is 1/2.
     """
     block = np.zeros((4, n_arms, n_arms))  # one array: from 4 MiB, numpy uses huge pages (fewer TLB misses)
     wins, rate, width, crossings = block[0].view(np.int64), block[1], block[2], block[3]

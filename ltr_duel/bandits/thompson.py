@@ -6,14 +6,13 @@ distribution as if all samples were drawn.
 
 **Posteriors.** Let theta be the probability that arm i beats arm j, with a uniform prior. After ``a`` wins and ``b``
 losses of arm i, the posterior of theta is Beta(a + 1, b + 1). The module stores the probability that theta exceeds a
-level x, and updates this probability after each duel. A win adds ``m(a + 1, b) (1 - x)``, and a loss subtracts ``m(a, b
-+ 1) x``, where ``m(a, b) = C(a + b, a) x^a (1 - x)^b``. The array ``log_mass`` contains ln m for x = 1/2.
+level x, and updates this probability after each duel.
 
-**Levels.** The arms form rows, and each row has a level. For each arm of a row, a biased coin decides whether its
-sample exceeds the level. If this happens for one arm only, its sample is the largest, and nothing is drawn. If it
-happens for several arms, only their samples are drawn. If it happens for no arm, all samples are drawn, as values below
-the level. After a number of draws, called ``patience``, a row gets a new level. The new level does not depend on
-samples of the current step.
+**Levels.** Arms whose samples are compared form a *row*, and each row has a level. For each arm of a row, a biased coin
+decides whether its sample exceeds the level. If only one sample exceeds the level, it is the largest, and nothing is
+drawn. If several samples exceed the level, only these samples are drawn. If no sample exceeds the level, all samples
+are drawn, as values below the level. After a number of draws, called ``patience``, a row gets a new level. The new
+level does not depend on samples of the current step.
 """
 
 from __future__ import annotations
@@ -29,16 +28,18 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntVector, draws, inlined, k
 
 _FIRST, _PATIENCE = 4, 16  # draws per arm before the first level of a row is computed, and before each later level
 _HALVINGS = 12  # bisections of the interval in search of a new level
+# Let m(a, b) be C(a + b, a) x^a (1 - x)^b. A win adds m(a + 1, b) (1 - x) to the probability that theta exceeds x, and
+# a loss subtracts m(a, b + 1) x. The arrays `log_mass` contain ln m for x = 1/2.
 
 
 def posterior_rows(n_arms: int) -> tuple[FloatMatrix, FloatMatrix]:
-    """Return ``prefer`` and ``log_mass`` before the first duel, each of shape (K, K)."""
+    """Return the two arrays that `record_posterior` updates, before the first duel."""
     return np.full((n_arms, n_arms), 0.5), np.zeros((n_arms, n_arms))
 
 
 @kernel
 def record_posterior(prefer: FloatMatrix, log_mass: FloatMatrix, winner: int, loser: int, won: int, duels: int) -> None:
-    """Update a pair after a duel. ``winner`` has now won ``won`` of the ``duels`` duels of the pair."""
+    """Update a pair after a duel. The counts ``won`` and ``duels`` include this duel."""
     log_mass[winner, loser] += log(duels / (2.0 * won))
     log_mass[loser, winner] = log_mass[winner, loser]
     change = 0.5 * exp(log_mass[winner, loser])
@@ -50,14 +51,12 @@ def record_posterior(prefer: FloatMatrix, log_mass: FloatMatrix, winner: int, lo
 def draw_above(level: float, a: int, b: int, log_mass: float, rng: Generator) -> float:
     """Draw theta from Beta(a + 1, b + 1), and return theta or ``level``, whichever is larger.
 
-    Most samples below the level need no draw from the Beta distribution. If the level is above the mode, an exponential
-    curve bounds the density of larger values. With a probability of 1 minus the area under the curve, the result is the
-    level. Otherwise theta is drawn from the curve, and is replaced by the level if a coin rejects it.
+    Most samples below the level need no draw from the Beta distribution.
     """
     n = a + b
     if n == 0 or level * n <= a:
         return max(level, draws.beta_draw(a + 1.0, b + 1.0, rng))
-    h = b / (1.0 - level) - a / level  # > 0
+    h = b / (1.0 - level) - a / level  # > 0; above the mode, an exponential curve with this rate bounds the density
     log_f = log(n + 1.0) + log_mass + n * 0.6931471805599453 + a * log(level) + b * log(1.0 - level)
     area = exp(log_f) / h
     if area >= 1.0:
@@ -91,7 +90,7 @@ class Posteriors(NamedTuple):
 
     good: IntVector  # (K,)
     bad: IntVector  # (K,)
-    log_mass: FloatVector  # (K,) as in the description of this module
+    log_mass: FloatVector  # (K,) ln m(a, b) for x = 1/2
     prior: int  # value of every entry of ``good`` and of ``bad`` before the first duel
 
 
@@ -126,14 +125,14 @@ def record_sample(levels: Levels, row: int, arm: int, won: bool, a: int, b: int,
 def record_samples(
     levels: Levels, row: int, arm: int, wins: int, losses: int, a: int, b: int, log_mass: float
 ) -> float:
-    """Update an arm of a row after several duels. Before, the arm had ``a`` wins and ``b`` losses.
+    """Update an arm of a row after several duels. Before these duels, the arm had ``a`` wins and ``b`` losses.
 
-    Return the factor by which C(a + b, a) / 2^(a + b) changed. Wins and losses alternate, to keep the factor near 1.
+    Return the factor by which exp(``log_mass``) changed.
     """
     level, ratio = levels.level[row], 1.0
     mass = exp(log_mass + a * log(2.0 * level) + b * log(2.0 - 2.0 * level))
     chance = levels.chance[row, arm]
-    while wins + losses > 0:
+    while wins + losses > 0:  # wins and losses alternate, so that the ratio stays near 1
         if wins > 0:
             wins -= 1
             a += 1
@@ -162,7 +161,7 @@ def renew_level(levels: Levels, row: int, known: Posteriors, field: Field, least
 
 @inlined
 def draw_largest(levels: Levels, row: int, known: Posteriors, field: Field, least: float, rng: Generator) -> int:
-    """Return the arm of the field with the largest posterior sample, or -1 if no sample exceeds ``least``."""
+    """Return the arm of ``field`` with the largest sample, or -1 if no sample exceeds ``least``."""
     coins, size = tournament.Coins(field.arms, field.bits, levels.chance[row], levels.lane), field.arms.shape[0]
     above, seed = 0, tournament.new_seed(rng)
     for at in range(0, size, tournament.BLOCK):
@@ -181,7 +180,6 @@ def draw_largest(levels: Levels, row: int, known: Posteriors, field: Field, leas
 
 @inlined
 def list_arms(levels: Levels, field: Field, bonus: float) -> int:
-    """Write the arms of the field into ``some``, and return their number."""
     for k in range(field.arms.shape[0]):
         levels.some[k] = field.arms[k]
     return keep_arms(levels.some, field.arms.shape[0], field, bonus)
@@ -189,7 +187,6 @@ def list_arms(levels: Levels, field: Field, bonus: float) -> int:
 
 @inlined
 def keep_arms(some: IntVector, count: int, field: Field, bonus: float) -> int:
-    """Remove arms outside the field from the first ``count`` arms of a list. Return the number of remaining arms."""
     kept = 0
     for k in some[:count]:
         if k != field.without and field.crossings[k] <= bonus:
@@ -252,8 +249,7 @@ def set_level(levels: Levels, row: int, count: int, known: Posteriors, least: fl
 def fitting_level(mean: FloatVector, scale: FloatVector, least: float) -> float:
     """Return a level that keeps two cases rare: several samples exceed the level, or no sample does.
 
-    For simplicity, the posteriors are treated as normal distributions, with tails by formula 7.1.27 of Abramowitz and
-    Stegun.
+    For simplicity, the posteriors are treated as normal distributions.
     """
     low, high = least, least
     for n in range(mean.shape[0]):
@@ -264,7 +260,7 @@ def fitting_level(mean: FloatVector, scale: FloatVector, least: float) -> float:
         level, none, several, surest = 0.5 * (low + high), 1.0, 0.0, 0.0
         for n in range(mean.shape[0]):
             z = (level - mean[n]) * scale[n] * 0.7071067811865476
-            x = abs(z)
+            x = abs(z)  # the tail by formula 7.1.27 of Abramowitz and Stegun
             x = 1.0 + x * (0.278393 + x * (0.230389 + x * (0.000972 + x * 0.078108)))
             x = 0.5 / (x * x * x * x)
             chance = x if z > 0.0 else 1.0 - x
@@ -280,7 +276,7 @@ def fitting_level(mean: FloatVector, scale: FloatVector, least: float) -> float:
 
 @kernel
 def chance_above(level: float, a: int, b: int, log_mass: float) -> float:
-    """Return Pr(Beta(a + 1, b + 1) > level) = Pr(at most ``a`` heads in a + b + 1 flips with probability ``level``)."""
+    """Return the probability that a sample from Beta(a + 1, b + 1) exceeds the level."""
     mass = exp(log_mass + a * log(2.0 * level) + b * log(2.0 - 2.0 * level))
     if a <= (a + b + 1) * level:
         return mass * binomial_tail(level, a, b)
@@ -289,7 +285,7 @@ def chance_above(level: float, a: int, b: int, log_mass: float) -> float:
 
 @kernel
 def binomial_tail(p: float, a: int, b: int) -> float:
-    """Return Pr(at most ``a`` heads in a + b + 1 flips) / (C(a + b, a) p^a (1 - p)^b), for ``a`` below the mode."""
+    # Pr(at most a heads in a + b + 1 flips) / (C(a + b, a) p^a (1 - p)^b), for a below the mode
     term = (1.0 - p) * (a + b + 1.0) / (b + 1.0)
     total, odds = term, (1.0 - p) / p
     while a > 0 and term > 1e-17 * total:

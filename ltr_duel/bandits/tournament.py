@@ -8,8 +8,8 @@ its probability p. The coin wins if the word is smaller, and loses if it is larg
 number decides, so the coin wins with the probability p exactly.
 
 Coins that cannot matter are not flipped. When an arm has met all others, arms that lost more often cannot have the most
-wins. Such an arm need not meet its remaining rivals. Most coins are saved if the *favourite*, the arm that is first to
-meet all others, has the most wins.
+wins. Such an arm need not meet its remaining rivals. The arm that is first to meet all others is called the
+*favourite*. Most coins are saved if the favourite has the most wins.
 """
 
 from __future__ import annotations
@@ -57,7 +57,6 @@ class Coins(NamedTuple):
 
 
 def fair_bits(rows: int, coins: int) -> BitsMatrix:
-    """Return the bits of rows of fair coins."""
     bits = np.zeros((rows, -(-coins // BLOCK) * BLOCK), np.uint16)
     bits[:, :coins] = 1 << 15
     return bits
@@ -71,14 +70,13 @@ def bits_of(p: float) -> np.uint16:
 
 @inlined
 def new_seed(rng: Generator) -> np.uint64:
-    """Draw the 64-bit seed of the generator of words."""
     high, low = np.uint64(uniform(rng) * _HALF), np.uint64(uniform(rng) * _HALF)
     return (high << np.uint64(32)) | low
 
 
 @inlined
 def toss_block(coins: Coins, seed: np.uint64, drawn: int, at: int, mask: int, rng: Generator) -> int:
-    """Flip the coins that ``mask`` selects in a block of a row, and return a mask of the coins that won.
+    """Flip the coins that ``mask`` selects in a block of a row. Return a mask of the coins that won.
 
     at: position of the block in the row. drawn: position of its first 64-bit number in the sequence of the seed.
     """
@@ -91,9 +89,8 @@ def toss_block(coins: Coins, seed: np.uint64, drawn: int, at: int, mask: int, rn
 
 @kernel
 def toss_equal(coins: Coins, at: int, equal: int, rng: Generator) -> int:
-    """Return which coins of the mask ``equal`` win. Their words equal their bits, so a random number decides."""
     wins = 0
-    while equal != 0:
+    while equal != 0:  # the words of these coins equal their bits, so a random number decides
         k = trailing_zeros(np.uint64(equal))
         if uniform(rng) < coins.chance[coins.arms[at + k]] * _WORD - coins.bits[at + k]:
             wins |= equal & -equal
@@ -103,12 +100,11 @@ def toss_equal(coins: Coins, at: int, equal: int, rng: Generator) -> int:
 
 @inlined
 def block_mask(coins: int, at: int) -> int:
-    """Return a mask of the coins in the block at position ``at``. The whole row has ``coins`` coins."""
     return (1 << min(coins - at, BLOCK)) - 1
 
 
 class Tournament(NamedTuple):
-    """The coins of all pairs, and scratch memory. Do not add arrays, because each array slows down every step."""
+    """The coins of all pairs, and scratch memory. Each array that is added here slows down every step."""
 
     bits: BitsMatrix  # (K, padded K) the first 16 bits of the probabilities; row i in the order of the seats
     every: IntVector  # (K,) constant: 0, 1, ...
@@ -157,7 +153,7 @@ def most_wins(
 ) -> int:
     """Return the seat of the arm with the most wins in a tournament of ``arms``. Ties are broken at random.
 
-    Arm i beats arm j with the probability ``prefer[i, j]``. Only arms with ``rank == least`` can win the tournament.
+    Arm i beats arm j with the probability ``prefer[i, j]``. Only arms k with ``rank[k] == least`` can win.
     The arm in the seat ``favourite`` is the first to meet all others.
     """
     n = arms.shape[0]
@@ -181,7 +177,7 @@ def most_wins(
 
 @kernel
 def open_tournament(tournament: Tournament, n_arms: int) -> None:
-    """Start a tournament in which no arms have met. Arms sit in the first ``n_arms`` seats."""
+    """Start a tournament in which no arms have met."""
     for at in range(0, n_arms, BLOCK):
         tournament.unmet[at // BLOCK] = block_mask(n_arms, at)
         tournament.lost[at : at + BLOCK] = 0

@@ -1,13 +1,13 @@
 """Auto: the policy to use if you know little about your problem. It compares pairs; `auto_sets` compares sets.
 
 Auto looks for the Condorcet winner, the arm that beats every other arm. From the duels so far, it computes the evidence
-that an arm is not this winner. The champion is the arm with the least evidence against it. In each step, some other
-arms are drawn as challengers. An arm with much evidence against it is seldom drawn, but no arm is excluded forever.
-Usually, the challenger with the best win rate plays. Its opponent is the champion, or a third arm if this reveals more
-about the challenger.
+that an arm is not the Condorcet winner. The champion is the arm with the least evidence against it. In each step, some
+other arms are drawn as challengers. An arm with much evidence against it is seldom drawn, but no arm is excluded
+forever. Usually, the challenger with the best win rate plays. The opponent of the challenger is the champion, or a
+third arm if a duel with the third arm gives more evidence.
 
-If there is strong evidence against every arm, Auto looks for a Copeland winner, an arm that beats the most arms. It
-then samples win rates, as Double Thompson Sampling does.
+If there is strong evidence against every arm, Auto looks for a Copeland winner, an arm that beats the most arms. For
+this purpose, Auto samples win rates, as Double Thompson Sampling does.
 
 The constants were tuned on one half of the problems in benchmarks/rank_policies. The page docs/policies_compared.md
 shows the regret of Auto and of other policies.
@@ -169,7 +169,6 @@ def gap(wins: IntMatrix, champion: int, arm: int) -> float:
 
 @kernel
 def copeland_candidate(state: State, rng: Generator) -> int:
-    """Sample the results of the arms with the fewest certain losses. Return the arm with the fewest sampled losses."""
     n_arms, now = state.won.shape[0], state.now[0]
     least, fewest, ties, found, before = n_arms, n_arms, 0, now.favourite, now.favourite
     for i in range(n_arms):
@@ -212,9 +211,8 @@ def likeliest_to_beat(state: State, first: int, t: int, rng: Generator) -> int:
 
 @kernel
 def judged_by_own_duels(state: State, i: int, j: int, rng: Generator) -> bool:
-    """Return whether to judge a pair by its own duels only. If the pair has few duels, chance decides."""
     if state.wins[i, j] + state.wins[j, i] >= FEW:
-        return True
+        return True  # other pairs are mostly judged by the duels of both arms with any arm
     return uniform(rng) < OWN + MORE_OWN * state.now[0].misfit
 
 

@@ -3,9 +3,9 @@
 In each step, the policy draws five arms and compares them, as `self_sparring` does. If an arm is drawn several times,
 the set contains copies of it. There are two new rules:
 
-- Ties are ignored. All copies of an arm have the same score, so two arms tie if their copies have different outcomes.
-- At most three pairs of copies count for the same two arms. These pairs are not independent observations. If all of
-  them count, runs too often end with a wrong arm.
+- Ties are ignored. Two arms tie if the comparisons of their copies have different outcomes.
+- At most three pairs of copies count for the same two arms. Several pairs of copies are not independent observations.
+  If all pairs counted, runs would too often end with a wrong arm.
 """
 
 from __future__ import annotations

@@ -7,11 +7,11 @@ the two best utilities, which is rarely known.
 
 The paper (Wolfenfeld's survey) does not say what happens if an epoch is too short for a hot start. Here, epochs of less
 than 2 m K steps are epochs of `doubler` with its default exploration. All longer epochs are called *balanced*. They
-begin with a hot start. Only balanced epochs count in the averages. The left player does not draw from the plays of hot
-starts. ``alpha`` is the constant of the index in Algorithm 11.
+begin with a hot start. Only balanced epochs count in the averages. The left player draws only from arms that were
+chosen after the hot start. ``alpha`` is the exploration constant in Algorithm 11.
 
-Wolfenfeld's program differs. Its hot starts have another length, and begin with the first epoch that is long enough.
-Its left player changes only after an epoch with a better score than all earlier epochs.
+In Wolfenfeld's program, hot starts have another length, and begin with the first epoch that is long enough. The left
+player of the program changes only after an epoch with a better score than all earlier epochs.
 """
 
 from __future__ import annotations
@@ -111,8 +111,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 
 def recommend(state: State, params: Params) -> int:
-    """Return the most frequent arm of the last full epoch, because the paper defines no recommendation."""
-    return most_frequent(state.opponent)
+    return most_frequent(state.opponent)  # the paper defines no recommendation
 
 
 register(

@@ -1,12 +1,11 @@
 """Beat the Mean: each arm plays against random remaining arms, and an arm that is clearly the worst is removed.
 
-`beat_the_mean` explores until one arm remains, and then plays this arm. `beat_the_mean_pac` selects an arm that is
-probably within epsilon of the best arm, after O(K gamma^6 / epsilon^2 log(K / (epsilon delta))) duels. Gamma says how
-much the preferences may violate stochastic transitivity.
+`beat_the_mean` explores until one arm remains, and then plays this arm. `beat_the_mean_pac` selects an arm after O(K
+gamma^6 / epsilon^2 log(K / (epsilon delta))) duels. With probability 1 - delta, the selected arm is at most epsilon
+worse than the best arm. Gamma says how much the preferences may violate stochastic transitivity.
 
 An arm may also meet itself. A coin flip then decides the duel, and the result is counted. When an arm is removed, all
-duels against it are subtracted from the counts of the remaining arms. Line 16 is skipped while bounds on the means show
-that no arm can be removed.
+duels against the removed arm are subtracted from the counts of the remaining arms.
 
 Yue, Joachims. Beat the Mean Bandit. ICML 2011, Algorithms 1 to 3. Comments cite the line numbers of Algorithm 1.
 """
@@ -59,23 +58,21 @@ class State(NamedTuple):
 
 
 class PacState(State):
-    """The same arrays in another class, because each policy needs a class of its own."""
+    """A copy of the class `State`, because each policy needs a class of its own."""
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """Algorithm 2. The radius is that of equation (9) if gamma is 1, and of equation (4) otherwise."""
-    factor = 1.0 if params.gamma == 1.0 else 3.0 * params.gamma**2
+    factor = 1.0 if params.gamma == 1.0 else 3.0 * params.gamma**2  # equations (9) and (4)
     return State(*_arrays(n_arms, factor, log(2.0 * horizon * n_arms), NEVER))
 
 
 def pac_init(n_arms: int, horizon: int, params: PacParams) -> PacState:
-    """Algorithm 3. The radius is that of equation (7), and N = ceil(36 gamma^6 / epsilon^2 level)."""
     enough, before, level = 1, 0, 0.0
     while enough != before:  # the least N of equation (8), with level = ln(K^3 N / delta)
         before = enough
         level = 3 * log(n_arms) + log(before) - log(params.delta)
         enough = max(1, ceil(36 * params.gamma**6 / params.epsilon**2 * level))
-    return PacState(*_arrays(n_arms, 3.0 * params.gamma**2, level, enough))
+    return PacState(*_arrays(n_arms, 3.0 * params.gamma**2, level, enough))  # equation (7)
 
 
 def _arrays(n_arms: int, factor: float, level: float, enough: int) -> tuple[Any, ...]:
@@ -116,7 +113,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
     now.high = max(now.high, mean)
     if now.n_waiting == 0:
         find_fewest(state)
-    if now.low + now.radius <= now.high - now.radius:
+    if now.low + now.radius <= now.high - now.radius:  # otherwise no arm can be removed
         find_range(state)
         if now.low + now.radius <= now.high - now.radius:  # line 16
             remove_worst(state, rng)
@@ -151,7 +148,7 @@ def find_range(state: State) -> None:
 
 @kernel
 def remove_worst(state: State, rng: Generator) -> None:
-    """Remove the arm with the smallest mean, ``low``, and the duels against this arm (lines 17 to 19)."""
+    """Remove the arm with the smallest mean, and the duels against this arm (lines 17 to 19)."""
     now, ties = state.now[0], 0
     for arm in state.active[: now.n_active]:
         ties += state.mean[arm] == now.low

@@ -1,10 +1,10 @@
 """Beat the Winner Reset: one arm, the incumbent, plays against the arms of a queue in turn.
 
-In a round, the incumbent plays against the first arm of the queue until one of both has won r duels. The loser goes to
+In a round, the incumbent plays against the first arm of the queue until one of them has won r duels. The loser goes to
 the end of the queue, and the winner is the next incumbent. The number r grows by one with each round that the incumbent
 wins, and is 1 again when the incumbent loses. An incumbent of many rounds is therefore hard to beat by chance.
 
-Kolpaczki, Huellermeier, Bengs. Piecewise-Stationary Dueling Bandits. TMLR 2024; read from the authors' program
+Kolpaczki, Huellermeier, Bengs. Piecewise-Stationary Dueling Bandits. TMLR 2024. The details follow the authors' program
 (github.com/kolpaczki/Piecwise-Stationary-Dueling-Bandits, `BeatTheWinner` with ``reset``).
 """
 

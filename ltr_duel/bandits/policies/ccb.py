@@ -8,8 +8,9 @@ beats arm j, and l_ij is the lower bound.
 If every arm of B^c is known to beat the first arm c, line 14 of the algorithm has no arm to choose. Here, arm c then
 plays against itself.
 
-Zoghi, Karnin, Whiteson, de Rijke. Copeland Dueling Bandits. NIPS 2015, Algorithm 1. Comments cite its line numbers. In
-the regret bound, C is the number of Copeland winners, and L_C is the number of arms that beat a Copeland winner.
+Zoghi, Karnin, Whiteson, de Rijke. Copeland Dueling Bandits. NIPS 2015, Algorithm 1. Comments cite the line numbers of
+Algorithm 1. In the regret bound, C is the number of Copeland winners, and L_C is the number of arms that beat a
+Copeland winner.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 
 @kernel
 def refresh(bounds: Bounds, crossings: FloatMatrix, bonus: float) -> bool:
-    """Update ``below`` and its sums (lines 7 and 8). Return whether anything changed."""
+    """Update which bounds are below 1/2 (lines 7 and 8). Return whether anything changed."""
     n_arms, changed = crossings.shape[0], False
     for i in range(n_arms):
         if bounds.release[i] >= bonus:
@@ -159,7 +160,6 @@ def is_open(betters: IntMatrix, below: IntMatrix, i: int, j: int) -> int:
 
 @kernel
 def open_pair(hypotheses: Hypotheses, below: IntMatrix, n: int) -> tuple[int, int]:
-    """Return the open pair with the number n, counted from 0."""
     i = 0
     while n >= hypotheses.open_pairs[i]:
         n -= hypotheses.open_pairs[i]

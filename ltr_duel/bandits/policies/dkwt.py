@@ -8,8 +8,8 @@ The length of a stage is T_s = ceil(8 ln(4 / gamma_s) / h^2), with gamma_s = 6 d
 names a wrong arm with a probability of at most delta.
 
 Haddenhorst, Bengs, Huellermeier. Identification of the Generalized Condorcet Winner in Multi-dueling Bandits. NeurIPS
-2021; read from the authors' program (github.com/bjoernhad/GCWidentification, functions `algo_1`, `algo_2`, `DKWT`), for
-comparisons of two arms. The authors' program repeats the last match, but this policy does not.
+2021. The details follow the authors' program (github.com/bjoernhad/GCWidentification, functions `algo_1`, `algo_2`,
+`DKWT`), for comparisons of two arms. The authors' program repeats the last match, but this policy does not.
 """
 
 from __future__ import annotations

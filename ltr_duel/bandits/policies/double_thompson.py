@@ -5,8 +5,8 @@ that are known to beat them. In phase 1, the result of each pair is sampled, and
 most wins in this sample. In phase 2, the win rate of each other arm against the first arm is sampled anew. The second
 arm is the arm with the largest sample. Arms that are known to beat the first arm are left out.
 
-Phase 1 uses only whether samples are above 1/2, so coins replace Beta draws (see `tournament`). Phase 2 draws only the
-few samples that may be the largest (see `thompson`).
+Phase 1 only needs to know which samples are above 1/2. To save time, it flips coins instead of drawing samples (see
+`tournament`). Phase 2 draws only the few samples that may be the largest (see `thompson`).
 
 Wu, Liu. Double Thompson Sampling for Dueling Bandits. NIPS 2016 (arXiv 1604.07101), Algorithm 1.
 """
@@ -33,8 +33,7 @@ class Params(NamedTuple):
 class Known(NamedTuple):
     """The duels and posteriors of all pairs, and the number of rivals that are known to beat each arm.
 
-    Arm j *blocks* arm i if it is known to beat arm i. This is so if ``crossings[i, j]`` exceeds alpha ln t (see
-    `statistics`). Row i is read again only after a duel of arm i, or when alpha ln t exceeds ``release[i]``.
+    If ``crossings[i, j]`` exceeds alpha ln t, arm j is known to beat arm i (see `statistics`), and *blocks* arm i.
     """
 
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j

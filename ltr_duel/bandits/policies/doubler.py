@@ -4,15 +4,16 @@ Time is divided into epochs of 1, 2, 4, ... steps. In an epoch, the left arm is 
 player chose in the previous epoch. An arm that was chosen often is also drawn often. The right player thus has a fixed
 opponent, and solves an ordinary bandit problem.
 
-- `doubler` has a UCB1 bandit (see `cardinal`), which is reset in each epoch. Its regret bound is for UCB1's constant 2,
-  not for the default 0.5.
+- `doubler` has a UCB1 bandit (see `cardinal`), which is reset in each epoch. The regret bound of `doubler` holds for
+  ``alpha = 2``, not for the default 0.5.
 - `improved_doubler` never resets its bandit. Because the opponent changes, it adds f, an estimate of the opponent's
   utility, to the reward. After each epoch, f grows by the right player's share of wins minus 1/2, as in Algorithm 9.
-  The derivation in the survey gives twice this amount.
+  According to the derivation in the survey, f should grow by twice this amount.
 - `thompson_doubler` has a Thompson bandit, which is never reset. It does not use f.
 
 The three policies are Algorithms 8, 9 and 10 of Wolfenfeld's survey, whose text has epochs of 2, 4, 8, ... steps.
-Comments cite the lines of Algorithms 8 and 9, counted from `input`. `doubler` is by Ailon, Karnin, Joachims, ICML 2014.
+Comments cite the line numbers of Algorithms 8 and 9, in which `input` is line 1. `doubler` is by Ailon, Karnin,
+Joachims, ICML 2014.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class State(NamedTuple):
 
 
 class ImprovedState(State):
-    """The same arrays in another class, because each policy needs a class of its own."""
+    """A copy of the class `State`, because each policy needs a class of its own."""
 
 
 class ThompsonState(NamedTuple):
@@ -116,7 +117,6 @@ def thompson_init(n_arms: int, horizon: int, params: NoParams) -> ThompsonState:
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """Lines 5 to 8 of Algorithm 8, lines 6 and 7 of Algorithm 9."""
     now = state.now[0]
     if starts_epoch(t):
         replace_members(state.opponent, rng)  # line 11 or 10 of the previous epoch
@@ -137,16 +137,14 @@ def thompson_select(state: ThompsonState, params: NoParams, t: int, rng: Generat
 
 
 def update(state: Any, params: Any, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Reward the right arm with b + f. Here b is 1 if the right arm won, else 0."""
     now, won = state.now[0], right_won(outcome, rng)
-    cardinal.record_reward(state.bandits, 0, second, won + now.utility)
+    cardinal.record_reward(state.bandits, 0, second, won + now.utility)  # b + f
     state.opponent.chosen[second] += 1
     now.won += won
 
 
 def recommend(state: Any, params: Any) -> int:
-    """Return the arm that the left player draws most often, because the paper defines no recommendation."""
-    return most_frequent(state.opponent)
+    return most_frequent(state.opponent)  # the paper defines no recommendation
 
 
 def improved_recommend(state: ImprovedState, params: Params) -> int:

@@ -6,13 +6,14 @@ it plays the pairs that have fewer duels than necessary.
 
 Let i* be an arm that seems to be a Copeland winner, and L_i the number of arms that beat arm i. The *evidence* from the
 duels of arms i and j is n_ij d_ij. Here n_ij is the number of these duels, and d_ij is the Kullback-Leibler divergence
-of two coins, one with the win rate of the pair and one fair. The duels before step t suffice if two constraints hold:
+between a coin with the win rate of the pair and a fair coin. The duels before step t suffice if two constraints hold:
 
 - For every arm j that i* beats, the evidence n_i*j d_i*j is at least ln t.
-- For every arm i other than i*, choose any L_i - L_i* + 1 arms that beat arm i, without i*. The evidence from the duels
-  of arm i with them adds up to at least ln t. If fewer arms beat arm i, it has no constraint.
+- For every other arm i, consider the arms that beat arm i, except i*. For any L_i - L_i* + 1 of these arms, the
+  evidence from their duels with arm i adds up to at least ln t. If there are fewer such arms, arm i has no constraint.
 
-The paper calls the pairs of this pass L_C, its pairs that have still to play L_R, and the pairs of the next pass L_N.
+In the paper, L_C are the pairs of the current pass, L_R are the pairs that have still to play in the current pass, and
+L_N are the pairs of the next pass.
 
 Komiyama, Honda, Nakagawa. Copeland Dueling Bandit Problem: Regret Lower Bound, Optimal Algorithm, and Computationally
 Efficient Algorithm. ICML 2016 (arXiv 1605.01677).
@@ -181,12 +182,11 @@ def confidence(state: State, winner: int, enough: float) -> float:
 
 @kernel
 def sort_evidence(state: State, i: int, winner: int) -> None:
-    """Write the arms that seem to beat arm i, except ``winner``, into ``order``. The least evidence comes first."""
     wins, divergence, size = state.estimates.wins, state.estimates.divergence, 0
     for j in range(wins.shape[0]):
         if j != winner and ecw_plans.beats(wins, j, i):
             state.evidence[j] = (wins[i, j] + wins[j, i]) * divergence[i, j]
-            position = size
+            position = size  # the least evidence comes first
             while position > 0 and state.evidence[state.order[position - 1]] > state.evidence[j]:
                 state.order[position] = state.order[position - 1]
                 position -= 1

@@ -1,15 +1,15 @@
 """Interleaved Filter: one candidate meets all remaining rivals in turn, until a rival is confidently better.
 
-This rival is the next candidate. Rivals that the candidate confidently beats are removed. With ``prune``, the rivals
-that the old candidate beat on average are also removed when it is replaced. This is Interleaved Filter 2 of the JCSS
-paper. Without ``prune``, the policy is Interleaved Filter 1.
+The better rival is the next candidate. Rivals that the candidate confidently beats are removed. If ``prune`` is True,
+the policy is Interleaved Filter 2 of the JCSS paper. When the candidate is replaced, Interleaved Filter 2 also removes
+all rivals that the old candidate beat on average. If ``prune`` is False, the policy is Interleaved Filter 1.
 
 The confidence radius is ``radius_scale * sqrt(ln(1/delta) / n)`` with delta = 1 / (T K^2), as in the JCSS paper. A
 rival is removed if q - c > 1/2, where q is the candidate's share of wins against the rival, and c is the radius.
 Wolfenfeld's survey prints this condition with the wrong sign.
 
 Yue, Broder, Kleinberg, Joachims. The K-armed Dueling Bandits Problem. JCSS 2012; Algorithm 1 of Wolfenfeld's survey.
-Comments cite its line numbers.
+Comments cite the line numbers of Algorithm 1.
 """
 
 from __future__ import annotations
@@ -124,8 +124,7 @@ def recommend(state: State, params: Params) -> int:
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
-    """Return `NEVER`, because a candidate without rivals is played to the end."""
-    return NEVER
+    return NEVER  # a candidate without rivals is played to the end
 
 
 register(

@@ -1,10 +1,12 @@
 """MDB, Multi-Dueling Bandits: all arms that may be the Condorcet winner are compared at once.
 
-The Condorcet winner is the arm that beats every other arm. A narrow confidence bound says which arms may be this
-winner. A single such arm plays alone. If there are several, all arms that a wider bound does not exclude are compared.
+The Condorcet winner is the arm that beats every other arm. A narrow confidence bound says which arms may be the
+Condorcet winner. If there is only one such arm, it plays alone. Otherwise, a wider bound decides which arms are
+compared.
 
 Brost, Seldin, Cox, Lioma. Multi-Dueling Bandits and Their Application to Online Ranker Evaluation. CIKM 2016 (extended:
-arXiv 1608.06253), Algorithm 1. Comments cite its line numbers. The defaults are the best of the paper's grid search.
+arXiv 1608.06253), Algorithm 1. Comments cite the line numbers of Algorithm 1. The defaults are the best of the paper's
+grid search.
 """
 
 from __future__ import annotations
@@ -36,7 +38,6 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
 
 
 def select(state: State, params: Params, t: int, slate: IntVector, rng: Generator) -> int:
-    """Lines 2 and 4 to 13."""
     narrow = params.alpha * log(t)
     champions = vector.count_up_to(state.crossing, narrow)  # |E|, line 6
     limit = np.inf  # lines 2 and 13: all arms

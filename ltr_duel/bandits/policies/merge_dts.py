@@ -147,7 +147,6 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 @kernel
 def look_again(state: State) -> None:
-    """Mark what is stored about the batches as outdated."""
     state.stale[:] = 1
     state.levels.patience[:] = -1
 

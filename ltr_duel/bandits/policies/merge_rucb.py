@@ -2,7 +2,7 @@
 
 In each step, one batch plays (see `batches`). The first arm is a random arm of the batch, and the second arm has the
 largest upper confidence bound against the first. The bound contains ln(t + C), with C = ((4 alpha - 1) K^2 / ((2 alpha
-- 1) delta))^(1 / (2 alpha - 1)). For a hundred arms, this logarithm starts near 15, so the bounds are large.
+- 1) delta))^(1 / (2 alpha - 1)). For a hundred arms, ln(t + C) starts near 15, so the bounds are large.
 
 As in the authors' program (Lerot), each arm starts with one win against every other arm, and batches of one arm are
 skipped. A stage ends when at most K / 2^stage + 1 arms remain.
@@ -108,8 +108,7 @@ def recommend(state: Any, params: Any) -> int:
 
 
 def idle_until(state: Any, params: Any, t: int) -> int:
-    """Return `NEVER` once one arm remains, because this arm is played to the end."""
-    return NEVER if arms_left(state.batches) == 1 else t
+    return NEVER if arms_left(state.batches) == 1 else t  # the last arm is played to the end
 
 
 register(

@@ -1,16 +1,17 @@
 """Monitored Dueling Bandits: RUCB or D-TS starts anew when the preference of a pair has changed.
 
 Time is divided into periods. In each period, all pairs first meet once, to monitor their preferences. In the other
-steps, the monitored policy (RUCB or D-TS) chooses the arms. This policy learns from all duels. A window stores the last
-w monitoring duels of each pair. A change is detected when the numbers of wins in the two halves of a window differ by
-more than b. The policy and all windows then start anew. If the preferences are constant within M segments of the run,
+steps, the monitored policy (RUCB or D-TS) chooses the arms. The monitored policy learns from all duels. A window stores
+the last w monitoring duels of each pair. A change is detected when the numbers of wins in the two halves of a window
+differ by more than b. The monitored policy and all windows then start anew. If the preferences are constant within M
+segments of the run,
 
     C = ln((4 T + 2) sqrt(T) / (sqrt(M) K)),  w = ceil(8 C / gap^2), made even,  b = sqrt(w C / 2)
 
 The share of monitoring steps is gamma = sqrt(M w / T) (K - 1) / 2, and a period has floor(K (K - 1) / (2 gamma)) steps.
 If gamma >= 1, the monitored policy has one step in each period.
 
-Kolpaczki, Huellermeier, Bengs. Piecewise-Stationary Dueling Bandits. TMLR 2024; read from the authors' program
+Kolpaczki, Huellermeier, Bengs. Piecewise-Stationary Dueling Bandits. TMLR 2024. The details follow the authors' program
 (github.com/kolpaczki/Piecwise-Stationary-Dueling-Bandits, `MonitoredDuelingBandits` with its heuristic parameters and
 exact windows).
 """
@@ -140,7 +141,7 @@ def update(state: Any, params: Params, t: int, first: int, second: int, outcome:
 
 @kernel
 def changed(windows: Windows, t: int, outcome: int) -> bool:
-    """Store a monitoring duel. If it reveals a change, empty all windows and return True."""
+    """Store a monitoring duel. If the duel reveals a change, empty all windows and return True."""
     pair, now = monitored_pair(windows, t), windows.now[0]
     if pair < 0:
         return False

@@ -5,8 +5,8 @@ the arm is sqrt(alpha ln N / n). In the paper, it is sqrt((alpha + 2) ln t / (2 
 corresponds to ``alpha = 2.5`` here. In the paper, the regret bound needs an alpha of at least max(3, 2 + ln K / ln ln
 T).
 
-Both public programs (HuasenWu/DuelingBandits, jkomiyama/duelingbanditlib) are equivalent to ``multisbm:alpha=2.5``,
-except that they break ties by the lowest number.
+Two public programs (HuasenWu/DuelingBandits, jkomiyama/duelingbanditlib) do the same as ``multisbm:alpha=2.5``, except
+that they break ties by the lowest number.
 
 Ailon, Karnin, Joachims. Reducing Dueling Bandits to Cardinal Bandits. ICML 2014, Algorithm 2.
 """
@@ -60,8 +60,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 
 def recommend(state: State, params: Params) -> int:
-    """Return the arm that was chosen most often, because the paper defines no recommendation."""
-    return vector.first_most(state.chosen)
+    return vector.first_most(state.chosen)  # the paper defines no recommendation
 
 
 register(

@@ -1,14 +1,15 @@
 """RCS, Relative Confidence Sampling: like RUCB, but a sample from the posterior chooses the first arm.
 
-The first arm is the arm that beats all others in a sampled tournament. If there is none, it is the arm that was chosen
-least often. The second arm has the largest upper confidence bound against the first arm.
+The first arm is the arm that beats all others in a sampled tournament. If no arm beats all others, the first arm is the
+arm that was chosen least often. The second arm has the largest upper confidence bound against the first arm.
 
 In the tournament, a candidate meets the arms in order until it loses. The winner of this duel is the next candidate,
-and goes on. The last candidate then meets the arms that it has not met. A coin decides each duel (see `thompson`).
+and meets the next arm. The last candidate then meets the arms that it has not met. A coin decides each duel (see
+`thompson`).
 
 Zoghi, Whiteson, de Rijke, Munos. Relative Confidence Sampling for Efficient On-Line Ranker Evaluation. WSDM 2014;
-Algorithm 4 of Wolfenfeld's survey. Comments cite its line numbers. Here an arm's bound against itself is 1/2, as in
-RUCB's paper. The survey prints 0, but an arm would then never meet itself, and regret would be linear.
+Algorithm 4 of Wolfenfeld's survey. Comments cite the line numbers of Algorithm 4. Here an arm's bound against itself is
+1/2, as in RUCB's paper. The survey prints 0, but an arm would then never meet itself, and regret would be linear.
 """
 
 from __future__ import annotations

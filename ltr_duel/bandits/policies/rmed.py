@@ -100,7 +100,7 @@ def likely_winner(evidence: FloatVector, rng: Generator) -> int:
 def strongest_opponent(share: FloatMatrix, arm: int, winner: int, rng: Generator) -> int:
     """Return the opponent of ``arm``. If i* (here ``winner``) beats ``arm``, the opponent is i*.
 
-    Any other arm plays against the arm to which it lost most. If it beats every arm, it plays against i*.
+    Otherwise the opponent is the arm to which ``arm`` lost most clearly, or i* if ``arm`` beats every other arm.
     """
     if share[arm, winner] <= 0.5:
         return winner

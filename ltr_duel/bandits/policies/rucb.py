@@ -4,8 +4,8 @@ The champion is any arm that no rival confidently beats. The challenger is the a
 against the champion.
 
 The option ``hypothesis`` changes how the champion is chosen among several candidates. The last arm that was the only
-candidate is then called the hypothesised best arm. It is the champion with probability 1/2, and otherwise another
-candidate is the champion.
+candidate is called the hypothesised best arm. With probability 1/2, this arm is the champion. Otherwise the champion is
+drawn from the other candidates.
 
 The policy recommends the arm that beats the most rivals. Unlike in the paper, a rival that the arm has not met does not
 count as beaten. An arm's bound against itself is 1/2, as in the paper.
@@ -14,9 +14,9 @@ The bound of arm j against arm c is u_jc = rate[c, j] + sqrt(alpha ln t) width[c
 (see `statistics`) decides whether the arm is a candidate.
 
 Zoghi, Whiteson, Munos, de Rijke. Relative Upper Confidence Bound for the K-Armed Dueling Bandit Problem. ICML 2014,
-Algorithm 1. Comments cite its line numbers. The default follows the arXiv version, and ``hypothesis`` follows the
-proceedings. The bound on the expected regret (Theorem 3) needs alpha > 1. For the default of 0.51, the constant in
-Theorem 2 is too large to be useful: 10^366 for 64 arms.
+Algorithm 1. Comments cite the line numbers of Algorithm 1. The default follows the arXiv version, and ``hypothesis``
+follows the proceedings. The bound on the expected regret (Theorem 3) needs alpha > 1. For the default of 0.51, the
+constant in Theorem 2 is too large to be useful: 10^366 for 64 arms.
 """
 
 from __future__ import annotations
@@ -97,10 +97,10 @@ def strongest_rival(rate: FloatMatrix, width: FloatMatrix, champion: int, scale:
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Line 7. A branch on the winner would be slow, because the processor cannot predict the winner."""
+    """Line 7."""
     if outcome == 0:
         return
-    state.wins[first, second] += outcome > 0
+    state.wins[first, second] += outcome > 0  # a branch would be slow, because the outcome is hard to predict
     state.wins[second, first] += outcome < 0
     won, lost = state.wins[first, second], state.wins[second, first]
     n, d = won + lost, won - lost

@@ -44,10 +44,9 @@ class State(NamedTuple):
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """The logarithm is computed as a sum, to avoid overflow."""
     i, j = np.triu_indices(n_arms, 1)
     certainty = -log(params.delta) if params.delta > 0 else log(horizon)
-    log_delta = log(n_arms * max(n_arms - 1, 1)) + (log(horizon) + certainty)
+    log_delta = log(n_arms * max(n_arms - 1, 1)) + (log(horizon) + certainty)  # a sum, to avoid overflow
     now = registers(Now, n_pairs=i.size, n_left=i.size, log_delta=log_delta)
     wins, victories = np.zeros((n_arms, n_arms), np.int64), np.zeros(n_arms, np.int64)
     return State(wins, victories, i * n_arms + j, now)
@@ -102,8 +101,7 @@ def recommend(state: State, params: Params) -> int:
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
-    """Return `NEVER`, because the last arm is played to the end."""
-    return NEVER
+    return NEVER  # the last arm is played to the end
 
 
 register(

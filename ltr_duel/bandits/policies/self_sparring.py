@@ -26,7 +26,7 @@ class State(NamedTuple):
 
 
 class SlateState(State):
-    """The same bandit in another class, because each policy needs a class of its own."""
+    """A copy of the class `State`, because each policy needs a class of its own."""
 
 
 def init(n_arms: int, horizon: int, params: NoParams) -> State:
@@ -67,8 +67,7 @@ def slate_update(
 
 
 def recommend(state: State, params: Any) -> int:
-    """Return the arm that was compared most often, because the paper defines no recommendation."""
-    return most_played(state.bandits, 0)
+    return most_played(state.bandits, 0)  # the paper defines no recommendation
 
 
 _FACTS: dict[str, Any] = {

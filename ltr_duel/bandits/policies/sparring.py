@@ -1,8 +1,9 @@
 """Sparring: two ordinary bandits choose one arm each, and the bandit whose arm wins the duel is rewarded.
 
-The bandits are described in `cardinal`. `sparring` has UCB1 bandits. Its regret rate is proven for the constant 2, not
-for the default 0.5. `thompson_sparring` has Thompson bandits. `exp3_sparring` has Exp3 bandits, for preferences that an
-adversary may change. Its mixing rate sqrt(K ln K / max(t, 10^4)) needs no horizon.
+The bandits are described in `cardinal`. `sparring` has UCB1 bandits. The regret rate of `sparring` is proven for
+``alpha = 2``, not for the default 0.5. `thompson_sparring` has Thompson bandits. `exp3_sparring` has Exp3 bandits, for
+preferences that an adversary may change. The share of uniform exploration, sqrt(K ln K / max(t, 10^4)), needs no
+horizon.
 
 Ailon, Karnin, Joachims. Reducing Dueling Bandits to Cardinal Bandits. ICML 2014; Algorithms 6 (any base bandit) and 7
 (Thompson sampling) of Wolfenfeld's survey.
@@ -76,8 +77,7 @@ def right_won(outcome: int, rng: Generator) -> int:
 
 
 def recommend(state: Any, params: Any) -> int:
-    """Return the arm that the right bandit played most, because the papers define no recommendation."""
-    return cardinal.most_played(state.bandits, RIGHT)
+    return cardinal.most_played(state.bandits, RIGHT)  # the papers define no recommendation
 
 
 register(

@@ -3,10 +3,11 @@
 Arm i is drawn with probability p_i = 4 / (eta_t (Lhat_i - x))^2. Here eta_t is 4 / sqrt(t), Lhat_i is the estimated
 cumulative loss of arm i, and x is chosen to make the sum of all p_i equal to 1.
 
-After a duel, Lhat grows by the average of two estimates, one for each side. The estimate for arm i is a baseline b_i.
-For the arm that this side played, (loss - b_i) / p_i is added. The baseline is 1/2 if p_i >= eta_t^2, and 0 otherwise.
+After a duel, Lhat grows by the average of two estimates, one from each player. The estimate for arm i is a baseline
+b_i. For the arm that the player drew, (loss - b_i) / p_i is added. The baseline is 1/2 if p_i >= eta_t^2, and 0
+otherwise.
 
-Algorithm 3 of the paper has two learners, one for each side. Here both sides share a single learner, as Remark 2 of the
+Algorithm 3 of the paper has a learner for each player. Here both players share a single learner, as Remark 2 of the
 paper allows. A public implementation (stephen-huan/dueling-bandit) adds b_i only to the played arm. Here b_i is added
 to all arms, as in Zimmert and Seldin's paper.
 
@@ -85,8 +86,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 
 def recommend(state: State, params: Params) -> int:
-    """Return the arm that was played most often, because the paper defines no recommendation."""
-    return vector.first_most(state.plays)
+    return vector.first_most(state.plays)  # the paper defines no recommendation
 
 
 register(

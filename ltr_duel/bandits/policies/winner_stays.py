@@ -40,7 +40,7 @@ class State(NamedTuple):
 
 
 class StrongState(State):
-    """The same arrays in another class, because each policy needs a class of its own."""
+    """A copy of the class `State`, because each policy needs a class of its own."""
 
 
 def init(n_arms: int, horizon: int, params: NoParams) -> State:

@@ -22,6 +22,7 @@ from ltr_duel.core.errors import InputError
 from ltr_duel.core.references import Reference, reference_of
 
 _KINDS = {bool: "true or false", int: "a whole number", float: "a number"}
+_LISTED = {"policy": "policies", "comparison method": "methods", "click model": "clicks"}  # words of `ltr-duel list`
 
 
 class NoParams(NamedTuple):
@@ -161,7 +162,7 @@ class Registry(Generic[Item]):
         return sorted(self._items)
 
     def __getitem__(self, name: str) -> Item:
-        """Return the component called ``name``. Raise `InputError`, with all valid names, if there is none."""
+        """Return the component called ``name``. Raise `InputError` if there is none."""
         if name not in self:
             raise unknown_component(self.kind, name, self.names())
         return self._items[name]
@@ -251,7 +252,8 @@ REGISTRIES: list[Registry[Any]] = []
 def unknown_component(kind: str, name: str, names: Iterable[str]) -> InputError:
     """Return the error for a name that no component has."""
     own = f"for a custom {kind}, use --plugin FILE (in Python: load_plugin)"
-    return errors.unknown_name(kind, name, names, otherwise=own)
+    command = f"ltr-duel list {_LISTED[kind]}" if kind in _LISTED else ""
+    return errors.unknown_name(kind, name, names, otherwise=own, command=command)
 
 
 def module_parts(module: str, names: Iterable[str]) -> dict[str, Any]:

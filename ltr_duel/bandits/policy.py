@@ -137,8 +137,9 @@ class Policy(components.Component):
     def facts(self) -> dict[str, str]:
         """Return facts for the documentation, by column heading."""
         known = super().facts()
+        sets = f" (sets with users: {self.for_sets})" if self.for_sets else ""
         return {
-            "compares": {"duel": "pairs", "slate": "sets"}[self.feedback],
+            "compares": {"duel": "pairs", "slate": "sets"}[self.feedback] + sets,
             "parameters": known["parameters"],
             "assumes": self.assumes + (", the horizon" if self.needs_horizon else ""),
             "regret": self.regret,

@@ -4,8 +4,8 @@ The *candidates* are the arms that no rival confidently beats. The champion is o
 the arm with the largest upper confidence bound against the champion.
 
 By default, the champion is a random candidate. With the option ``hypothesis``, the policy remembers the last arm that
-was the only candidate. With probability 1/2, the remembered arm is the champion. Otherwise the champion is drawn from
-the other candidates.
+was the only candidate, called the *hypothesised best arm*. With probability 1/2, the hypothesised best arm is the
+champion. Otherwise the champion is drawn from the other candidates.
 
 The policy recommends the arm that beats the most rivals. Unlike in the paper, a rival that the arm has not met does not
 count as beaten. An arm's bound against itself is 1/2, as in the paper.

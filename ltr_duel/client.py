@@ -1,9 +1,9 @@
 """A client with which a search page calls the service `ltr-duel serve`. It requires only the standard library.
 
 Each call ends within its deadline. If the service does not answer in time, the page shows the list of the incumbent,
-the ranker that users see outside of the experiment. If a call of `Client.decide` or `Client.report` fails, this method
-sends nothing for a second. The logger ``ltr_duel.client`` tells why calls fail. If your program forks processes, make
-one client in each process, after the fork.
+the ranker that users see outside of the experiment. If a call of `Client.decide` or `Client.report` fails, further
+calls of the same method send nothing for a second. The logger ``ltr_duel.client`` tells why calls fail. If your program
+forks processes, make one client in each process, after the fork.
 """
 
 from __future__ import annotations

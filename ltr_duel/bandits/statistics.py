@@ -127,7 +127,7 @@ def coin_divergence(p: float) -> float:
 
 @kernel
 def last_step_before(level: float) -> int:
-    """Return a step number whose logarithm is certain to be below ``level``."""
+    """Return about the last step whose logarithm is below ``level``, and never a later step."""
     if level >= 43.0:  # ln(2^63) is 43.7: the number would not fit into 64 bits
         return NEVER
     if level <= 0.0:

@@ -121,7 +121,7 @@ class ClickFamily(components.Component):
         A dict from the number of grades of a corpus to a table of probabilities. A table is a pair of tuples,
         ``p_click`` and ``p_stop`` of `ClickModel`.
     p_leave, p_notice : tuple of float
-        The parameters of `ClickModel` with these names. They are allowed only if ``tables`` has one entry.
+        The parameters ``p_leave`` and ``p_notice`` of `ClickModel`. They are allowed only if ``tables`` has one entry.
     errors : dict of str to tuple of float
         The standard errors of ``p_click``, ``p_stop``, ``p_leave`` and ``p_notice``, if the model was fitted.
 

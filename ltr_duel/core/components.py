@@ -39,8 +39,8 @@ class Component:
     params : type
         A NamedTuple class whose fields are the parameters of the component. Every field needs a default.
     limits : mapping of str to (low, high)
-        The smallest and largest value of each numeric parameter. None instead of the largest value means that there is
-        none. By default, any finite value is valid.
+        The smallest and largest value of each numeric parameter. Write None instead of the largest value if there is no
+        limit. By default, any finite value is valid.
     choices : mapping of str to tuple of str
         The valid values of each parameter that is a string.
     cite : str

@@ -134,8 +134,8 @@ def write_text(path: str | Path, text: str) -> None:
 def sole_writer(path: str | Path, lock: Path | None = None) -> Iterator[None]:
     """Prevent other processes from writing to a file or folder until the ``with`` block ends.
 
-    The other processes must use this function, too. It locks a file in the user's cache. If the cache cannot be
-    written, other processes are not stopped.
+    The other processes must use this function, too. The function locks a file in the user's cache. If the cache cannot
+    be written, other processes are not stopped.
 
     lock: a lock file to use instead. `OSError` is raised if it cannot be created.
 

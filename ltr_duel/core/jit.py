@@ -82,7 +82,7 @@ def uncached_kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
-    """Copy the code of a function into each kernel that calls it. This helps if the function is shorter than a call."""
+    """Copy the code of a function into each kernel that calls it. Use it if a call takes longer than the code."""
     if not numba.config.DISABLE_JIT:
         compiled_as(function)(function)
     return function

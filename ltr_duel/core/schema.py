@@ -96,7 +96,7 @@ def located(where: str) -> Iterator[None]:
 
 
 def whole(low: int, high: int | None = None) -> Reader:
-    """Return a reader of whole numbers. Users may write them like 1e6."""
+    """Return a reader of whole numbers. Users may also write 1e6."""
     return lambda given: errors.require_whole("the value", given, low, high)
 
 

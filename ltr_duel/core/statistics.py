@@ -1,9 +1,9 @@
 """Confidence intervals and p-values for means and shares. Each function names its assumptions.
 
 Several tests compare two rankers by random signs. An observation is positive if the first ranker wins, and negative if
-the second ranker wins. If the rankers are identical, both signs are equally likely. A small p-value says that such
-random signs rarely give a sum as far from 0 as the observed sum. For many observations, the p-value is also valid for
-rankers that differ but win equally often.
+the second ranker wins. If the rankers are identical, both signs are equally likely. A small p-value says that random
+signs rarely give a sum as far from 0 as the observed sum. For many observations, the p-value is also valid for rankers
+that differ but win equally often.
 
 References
 ----------
@@ -142,7 +142,7 @@ def _fair_coins(n: int) -> FloatVector:
 
 
 def sign_p(wins: ArrayLike, losses: ArrayLike, total: ArrayLike, square: ArrayLike) -> FloatVector:
-    """Return p-values of the test with random signs, if you know only counts and sums of the observations.
+    """Return p-values of the test with random signs, from counts and sums of the observations.
 
     Each observation must lie between -1 and 1. If all observations are -1, 0 or 1, the result is the p-value of the
     sign test. For other observations, the result is an upper bound of the exact p-value, or a normal approximation if

@@ -74,10 +74,10 @@ def nth_bit(mask: int, n: int) -> int:
 
 @inlined
 def counted(mask: int, start: int, count: int, first: int) -> tuple[int, int]:
-    """Add the number of set bits of a mask to ``count``. The first set bit of several masks goes to ``first``.
+    """Count the set bits of several masks, and find the first set bit. Call the function for each mask.
 
-    Call the function for one mask after the other, with ``start`` as the index of bit 0 of the mask. It returns the new
-    ``count`` and ``first``.
+    ``count`` and ``first`` are the results so far, and ``start`` is the index of bit 0 of the mask. The new results are
+    returned.
     """
     if mask != 0 and count == 0:
         first = start + int(trailing_zeros(mask))

@@ -265,7 +265,7 @@ class Dataset:
 
 
 class Description(NamedTuple):
-    """Facts about a corpus that `describe` finds. It numbers the features from 0."""
+    """Facts about a corpus that `describe` finds. Features are numbered from 0."""
 
     sizes: NDArray[np.int64]  # (n_queries,) number of documents of each query
     grade_counts: NDArray[np.int64]  # (grades,) number of documents of each grade

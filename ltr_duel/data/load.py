@@ -118,7 +118,7 @@ def load_dataset(
 
 
 def format_of(path: Path, split: str | None = None, fold: int | None = None, dialect: str | None = None) -> str:
-    """Describe the format that a path has for `load_dataset`."""
+    """Name the format in which `load_dataset` reads a path."""
     if is_corpus(path):
         return "a folder of the cache"
     file = feature_files(path, split, fold)[0]

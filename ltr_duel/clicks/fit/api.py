@@ -53,7 +53,7 @@ class FittedClicks:
         """Whether simulations can use the model.
 
         Simulations need a model with parameters for grades, not for documents. In such a model, the probability that
-        users notice a document may depend only on the position of the document.
+        users notice a document must depend only on the position of the document.
         """
         return self.graded and self.form.name in TABLES
 
@@ -72,8 +72,8 @@ class FittedClicks:
     def table(self, name: str = "fitted") -> tuple[ClickModel, dict[str, list[float]]]:
         """Return the model as a `ClickModel` for simulations, and the standard errors of its probabilities.
 
-        If the sessions do not determine a probability, its standard error is that of a uniform distribution. Raises
-        `InputError` if simulations cannot use the model (see `has_table`).
+        If the sessions do not determine the standard error of a probability, the standard deviation of a uniform
+        distribution takes its place. Raises `InputError` if simulations cannot use the model (see `has_table`).
         """
         if not self.has_table:
             raise InputError(

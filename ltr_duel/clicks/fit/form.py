@@ -1,4 +1,4 @@
-"""What the modules of `ltr_duel.clicks.fit.forms` have in common. Each of them defines one form of click model.
+"""Define what the modules of `ltr_duel.clicks.fit.forms` have in common. Each of them defines one form of click model.
 
 Such a module defines a class ``Model``, two functions ``step`` and ``entries``, and the constant ``FORM``. All
 parameters of a model are probabilities. They are stored in a vector, group by group. The first group is the attraction
@@ -18,7 +18,7 @@ PER_RANK = 3  # largest number of entries that one rank writes
 
 
 class Parameters(NamedTuple):
-    """The fields that every class ``Model`` has."""
+    """The parameters of a click model in one vector. The class ``Model`` of each module is a subclass."""
 
     theta: FloatVector  # the parameters, group by group
     items: int  # number of items
@@ -91,7 +91,7 @@ class Form(NamedTuple):
 
 
 def register(module: str, *blocks: str, cite: str) -> Form:
-    """Return the form of click model that a module defines, with ``blocks`` as groups of further parameters."""
+    """Return the form of click model that a module defines. ``blocks`` names its groups besides attraction."""
     parts = sys.modules[module]
     implement(step, parts.Model, parts.step)
     implement(entries, parts.Model, parts.entries)

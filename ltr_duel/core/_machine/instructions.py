@@ -35,7 +35,7 @@ class Writer:
         self.kinds, self._args = signature.args, args
 
     def load(self, kind: ir.Type, array: int, at: Any) -> Any:
-        """Read a value of the type ``kind`` that begins at index ``at`` of an array. It may be a vector of numbers."""
+        """Read a value of the type ``kind`` that begins at index ``at`` of an array."""
         value = self.builder.load(self.address(kind, array, at))
         value.align = self.kinds[array].dtype.bitwidth // 8  # of one number, because a load may begin at any index
         return value

@@ -1,4 +1,4 @@
-"""Compare many numbers at once, and use other machine instructions that numba does not offer.
+"""Machine instructions that numba does not offer, for example to compare many numbers at once.
 
 Each function is written in plain Python. In compiled code, machine instructions take the place of the function and
 return the same value. Some functions return a mask, an integer with one bit for each number that was compared.

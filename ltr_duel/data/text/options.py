@@ -22,9 +22,9 @@ class ReadOptions:
         The format of the files: svmlight, letor, letor-agg, mslr, yahoo, imat2009, istella or lightgbm. You must name
         the formats yahoo, imat2009 and istella. The other formats are recognised from the first lines.
     features : int, optional
-        The number of features, from 1 to 1,000,000. A line with a higher id is an error. By default, it is the number
-        that the format prescribes. If the format prescribes no number, it is the highest id in the files, which may be
-        at most 10,000.
+        The number of features, from 1 to 1,000,000. A line with a higher feature id is an error. By default, it is the
+        number that the format prescribes. If the format prescribes no number, it is the highest id in the files, which
+        may be at most 10,000.
     fill : float or {"min", "last", "nan"}, optional
         The value that replaces ``NULL`` and ``nan``. ``"min"`` is the smallest value of the feature in the query, as in
         LETOR's "min" files. ``"last"``, which is meant for rank lists, is the largest rank in the query plus 1.

@@ -281,7 +281,7 @@ def ends_token(byte):
 
 @kernel
 def end_of_missing(text, at):
-    """If the word ``NULL`` or ``nan`` stands at a position, return the position after it, otherwise the position.
+    """Return the position after the word ``NULL`` or ``nan``, or return ``at`` if neither word stands there.
 
     The word ``nan`` may be in upper or lower case, and may have a sign.
     """

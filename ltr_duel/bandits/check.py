@@ -181,10 +181,7 @@ def _relabelling(given: Given) -> None:
 
 
 def easy_matrix(n_arms: int) -> FloatMatrix:
-    """Return a matrix that meets every policy's assumptions. Arm 0 is the best arm, and the last arm is the worst.
-
-    Utilities fall evenly from 1 to 0. An arm of utility u beats an arm of utility v with probability (1 + u - v) / 2.
-    """
+    """Return a matrix that meets every policy's assumptions. Arm 0 is the best arm, and the last arm is the worst."""
     utility = np.linspace(1.0, 0.0, n_arms)
     return 0.5 * (1.0 + utility[:, None] - utility)
 

@@ -1,8 +1,8 @@
 """``make mutants``: cosmic-ray changes 200 lines of the package, one at a time; what no test notices is printed.
 
-Tests run in a clone of the last commit: first interpreted, since nothing has to be compiled then, without the tests that
-take long; then, if none failed, all of them compiled. The lines are those with the smallest digests, so they
-are the same each time while they are unchanged. What survives is for a person to judge: some changes have no effect.
+Tests run in a clone of the last commit: first interpreted, since nothing has to be compiled then, each for a moment;
+then, if none failed, compiled and whole. The lines are those with the smallest digests, so they are the same each time
+while they are unchanged. What survives is for a person to judge: some changes have no effect.
 ``python tools/mutants.py --test`` is cosmic-ray's test command. This module is also the plugin of pytest that stops a
 test after ``SECONDS``.
 """
@@ -56,7 +56,7 @@ def tests_of(path: Path, root: Path = ROOT) -> list[str]:
 def test() -> int:
     """Run the tests of the file that differs from the last commit; that none is found is no failure of a test."""
     (changed,) = subprocess.check_output(["git", "diff", "--name-only"], cwd=ROOT, text=True).split()
-    words = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "-p", "no:cacheprovider", "-p", "tools.mutants", "--tb=no"]
+    words = [sys.executable, "-m", "pytest", *"-x -q -n0 --tb=no -p no:cacheprovider -p tools.mutants".split()]
     for seconds, interpreted in (("1.5", "1"), ("0", "0")):
         given = os.environ | {"SECONDS": seconds, "NUMBA_DISABLE_JIT": interpreted}
         if subprocess.run([*words, *tests_of(ROOT / changed)], cwd=ROOT, env=given).returncode in (1, 2):

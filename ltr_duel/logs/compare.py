@@ -57,7 +57,8 @@ def compare_log(
     rankers : collection of str
         The permitted rankers. By default, all rankers are permitted.
     looks : bool
-        Whether to record how the comparison developed over time. The plot requires this record, which takes time.
+        Whether to record how the comparison developed over time. The plot requires this record, and so does the warning
+        that users or rankers changed.
 
     Returns
     -------

@@ -57,7 +57,7 @@ def test_without_a_condorcet_winner_a_panel_shows_copeland_regret_unless_that_ha
     assert [text.get_text() for text in both.axes[0].texts] == ["no average regret"]
 
 
-@pytest.mark.parametrize(("constant", "within"), [(30.0, True), (3.0, False)])
+@pytest.mark.parametrize(("constant", "within"), [(20.0, True), (3.0, False)])
 def test_the_bound_is_drawn_and_named_where_it_is_within_a_panel(constant, within):
     figure = plot_facets(study(lower_bound=constant), start=100)
     assert [len(figure.legends[0].get_texts()), len(figure.axes[0].get_lines())] == [2 + within] * 2

@@ -50,7 +50,7 @@ def test_without_a_condorcet_winner_a_panel_shows_copeland_regret_unless_that_ha
     frame = study(regret_copeland=study()["t"] / 2)
     frame.loc[frame["problem"] == "one", "regret_average"] = np.nan
     figure = plot_facets(frame, start=1)
-    assert titles(figure) == ["one (no ranker beats all others)", "two"]
+    assert titles(figure) == ["one (no ranker is shown to beat all others)", "two"]
     assert figure.axes[0].get_lines()[0].get_ydata().tolist() == [0.5, 5, 50, 500]
     both = plot_facets(frame, ["regret_average", "regret_copeland"])
     assert titles(both)[:2] == ["one", "one"] and not both.axes[0].get_lines()

@@ -14,6 +14,7 @@ from ltr_duel.simulation import simulate
 from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry, coins
 
 BOUND = "lower bound (asymptotic, pairs)"
+NOBODY = "no ranker is shown to beat all others"
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +93,7 @@ def test_the_bound_is_drawn_if_no_policy_is_below_it(results):
 
 def test_without_a_winner_copeland_regret_is_drawn_and_no_bound():
     ax = analysis.plot_regret(simulate(ROCK_PAPER_SCISSORS, "rucb", horizon=500, repetitions=2))
-    assert ax.get_ylabel() == "cumulative Copeland regret" and ax.get_title(loc="left") == "no ranker beats all others"
+    assert ax.get_ylabel() == "cumulative Copeland regret" and ax.get_title(loc="left") == NOBODY
     assert BOUND not in legend(ax)
 
 

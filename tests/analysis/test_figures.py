@@ -172,6 +172,7 @@ def test_the_same_figure_gives_the_same_bytes(tmp_path, results, suffix):
     assert drawn[0].read_bytes() == drawn[1].read_bytes() and drawn[0].stat().st_size > 1000
     with pytest.raises(InputError, match=r"\.png, \.pdf or \.svg"):
         analysis.save_figure(analysis.plot_regret(results), tmp_path / "a.bmp")
+    assert b"/Type3" not in drawn[0].read_bytes()  # journals refuse this kind of font
 
 
 LONG = ["multi_self_sparring:size=10", "winner_stays_strong", "double_thompson", "self_sparring", "rucb", "savage"]

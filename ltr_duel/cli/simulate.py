@@ -97,7 +97,8 @@ def command(
         preferences=matrix if users is not None else None, **run,
     )  # fmt: skip
     picture, about = f"regret.{figure.figures}", source.provenance if source else matrix.provenance
-    title = f"{analysis.origin(about) or file}: {len(matrix)} rankers" + ", coins of the matrix" * (source is None)
+    compared = ", coins of the matrix" if source is None else f"\npairs by {method}, sets by {slates}"
+    title = f"{analysis.origin(about) or file}: {len(matrix)} rankers{compared}"
     if out is not None:
         with files.replacing_files(out) as folder:
             results.save(folder)

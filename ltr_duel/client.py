@@ -1,8 +1,9 @@
 """A client with which a search page calls the service `ltr-duel serve`. It requires only the standard library.
 
 Each call ends within its deadline. If the service does not answer in time, the page shows the list of the incumbent,
-the ranker that users see outside of the experiment. After a failed call, the method that made it sends nothing for a
-second. The logger ``ltr_duel.client`` tells why calls fail. If a process forks, make the client after the fork.
+the ranker that users see outside of the experiment. If a call of `Client.decide` or `Client.report` fails, further
+calls of the same method send nothing for a second. The logger ``ltr_duel.client`` tells why calls fail. If your program
+forks processes, make one client in each process, after the fork.
 """
 
 from __future__ import annotations
@@ -52,13 +53,13 @@ class Client:
     key : str
         The API key of the service.
     deadline : float
-        The maximum time of a call in seconds, 0.1 by default.
+        The longest time that a call may take, in seconds; 0.1 by default.
     top : int
         The number of documents on a page, as in the settings of the experiment; 10 by default.
     pause : float
-        How long a method (`decide` or `report`) sends nothing after a failed call, in seconds; 1 by default.
+        The number of seconds for which `decide` or `report` sends nothing after it failed; 1 by default.
     threads : int
-        The maximum number of requests at the same time, 16 by default.
+        The largest number of requests that are sent at the same time; 16 by default.
 
     Raises
     ------
@@ -111,15 +112,16 @@ class Client:
         *,
         context: Mapping[str, str] | None = None,
     ) -> Shown:
-        """Return the page to show for a search, within the deadline.
+        """Return the page to show for a search. The call ends within the deadline.
 
         Parameters
         ----------
         user : str
-            A stable id of the user or of the session.
+            The id of the user or of the session, which must stay the same from search to search.
         query : str
         rankings : mapping of str to sequence
-            The list of each ranker, as document ids with the best first. The incumbent's list is required.
+            A list of document ids from each ranker, with the best document first. The list of the incumbent is
+            required.
         context : mapping of str to str, optional
             Further attributes of the search. Their names must be in the settings of the experiment.
         """
@@ -133,12 +135,12 @@ class Client:
         return Shown(tuple(rankings[self._incumbent][: self._top]), "", (self._incumbent,), FALLBACK, why)
 
     def report(self, token: str, events: Sequence[Mapping[str, Any]]) -> bool:
-        """Report events of a page, and return whether the service has stored them. You may repeat a report.
+        """Report events of a page, and return whether the service has stored them. If not, you may report them again.
 
         Parameters
         ----------
         token : str
-            The token of the page.
+            The token of the page (see `Shown`).
         events : sequence of mappings
             What the user did. An event has a ``kind``, such as ``view`` (the page was displayed) or ``click``. It may
             have a ``document``, a ``value`` and an ``id``.

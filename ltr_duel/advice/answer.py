@@ -66,7 +66,7 @@ class CandidateResult(NamedTuple):
 
     @property
     def highest_loss(self) -> WorldResult:
-        """The result with the click model that gives the highest loss. Candidates are sorted by this loss."""
+        """The result with the click model that gives the highest loss. The finalists are sorted by this loss."""
         return max(self.worlds, key=lambda world: (world.loss.value, world is self.worst))
 
 
@@ -80,7 +80,7 @@ class ScreeningResult(NamedTuple):
 
 
 class SufficientBudget(NamedTuple):
-    """Whether a larger budget is enough. Two, four and eight times the requested budget are tried."""
+    """The result of trying two, four and eight times the requested budget, to find a budget that is enough."""
 
     users: str  # click model
     runs: int
@@ -105,17 +105,19 @@ class Advice:
     ndcg : dict
         The NDCG of each ranker, with the name of the ranker as key.
     times : ndarray of int64, shape (C,)
-        The numbers of impressions at which each `WorldResult.curve` has a value.
+        The checkpoints, in impressions. Each `WorldResult.curve` has one value per checkpoint.
     candidates : tuple of CandidateResult
-        The advised candidate, then the other finalists from the lowest loss, then the baseline of random pairs.
+        The results of the finalists. The advised candidate comes first. The other finalists follow, with the lowest
+        loss first. The baseline, which compares random pairs, is one of the finalists.
     screening : tuple of ScreeningResult
-        The results of the first stage for all candidates, from the lowest loss.
+        The results of the first stage for all candidates, with the lowest loss first.
     noisier : WorldResult or None
-        The results of the advised candidate with users whose clicks depend only half as much on the grade.
+        The results of the advised candidate with noisier users, whose clicks depend only half as much on the grade of
+        a document.
     sufficient : SufficientBudget or None
-        A larger budget that may be enough. None unless the verdict is "too small".
+        A larger budget that may be enough, if the verdict is "too small".
     unsure : tuple of str
-        Rankers that may be as good as the best one. The corpus has too few queries to show a difference.
+        Rankers that may be as good as the best ranker. The corpus has too few queries to show a difference.
     live : dict
         Settings with which `ltr_duel.live` runs the advised candidate.
 
@@ -188,7 +190,7 @@ class Advice:
         Parameters
         ----------
         folder : path
-            The folder to write to, which is created if it is missing. Either all files are written or none.
+            The folder to write to, which is created if it is missing. If a file cannot be written, none is written.
 
         Returns
         -------

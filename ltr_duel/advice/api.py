@@ -46,9 +46,10 @@ def advise(
 ) -> Advice:
     """Find, by simulation, which policy and which comparison method to deploy for some rankers.
 
-    A candidate is a policy with a method. It is right if it names the best ranker, or a ranker that is as good within
-    the margin. Among the candidates that are right often enough, the one that costs users the least NDCG is advised.
-    The cost includes a period of the same length after the experiment, in which users see the named ranker.
+    A candidate is a policy with a comparison method. At the end of an experiment, it names a ranker. The candidate is
+    right if the best ranker has at most ``margin`` more NDCG than the named ranker. Among the candidates that are right
+    often enough, the one that costs users the least NDCG is advised. The cost is counted during the experiment, and
+    for as many impressions after it, in which users see the named ranker.
 
     Parameters
     ----------
@@ -60,18 +61,18 @@ def advise(
         The click models that may describe your users. A candidate is judged by the click model with which
         it does worst.
     confidence : float
-        The probability with which the candidate must be right at the end, from 0.5 to 0.999. It is also the confidence
-        of all intervals.
+        The required probability that the candidate is right at the end, from 0.5 to 0.999. All intervals have the same
+        confidence.
     margin : float
-        A ranker counts as good as the best one if their NDCG@10 differs by at most this number, from 0 to 1.
+        The largest difference in NDCG, from 0 to 1, at which a ranker counts as good as the best ranker.
     incumbent : str, optional
         The ranker that users see today; by default the first ranker.
     candidates : sequence of str
-        Policies with methods, for example ``"rucb/team_draft"``; by default `ltr_duel.advice.candidates.DEFAULTS`.
+        The candidates to simulate, for example ``"rucb/team_draft"``; by default `ltr_duel.advice.candidates.DEFAULTS`.
     top : int
         The number of documents that a list shows.
     batch : int
-        The number of impressions after which the policy learns of clicks, for example the impressions of one day.
+        The number of impressions whose clicks the policy learns together, for example the impressions of one day.
     simulations : int
         The number of runs of each finalist with each click model, from 10 to 10^5. With the default click models and
         confidence, fewer than 115 runs cannot show that a candidate is right often enough.
@@ -163,7 +164,6 @@ def _answer(
 
 
 def _sufficient_budget(simulator: Simulator, request: RunRequest, budget: int, confidence: float) -> SufficientBudget:
-    """Find the smallest larger budget with which the candidate is right often enough, and confirm it by new runs."""
     few = request._replace(runs=max(10, request.runs // 3))
     times = budget * np.array(_MULTIPLES)  # checkpoints of the same runs; the largest is their horizon
     [sample] = simulator.samples([few], "larger budgets", times, "larger budgets")

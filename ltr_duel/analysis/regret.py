@@ -49,19 +49,18 @@ def plot_regret(
 ) -> Axes:
     """Plot the regret of each policy against the steps, as a mean over its runs with a band.
 
-    Some policies use the horizon, so their regret halfway says nothing about a shorter horizon. For these policies, and
-    for policies with several horizons, only the ends of the runs are drawn. If the matrix that measures regret was
-    estimated, a line below the axis shows the error from this estimate.
+    For policies that know the horizon, and for policies with several horizons, only the ends of the runs are drawn. If
+    the matrix that measures regret was estimated, a remark below the axis says how large the error of regret may be.
 
     Parameters
     ----------
     results : Results or DataFrame
-        Results, or a table with the columns policy, repetition, t and the regret. The table may also have the columns
-        ``reference_error`` and ``lower_bound`` (the constant c of the bound c ln t).
+        The results to plot, or a table with the columns policy, repetition, t and the regret. The columns
+        ``reference_error`` and ``lower_bound`` are optional.
     ax : Axes, optional
         The axes to draw on, with the legend inside; by default, a new figure is made.
     x : {"steps", "outcomes"}
-        The horizontal axis. A step is one impression. A step with m different rankers gives m (m - 1) / 2 outcomes.
+        The unit of the horizontal axis. A step is one impression. It has an outcome for each pair of different rankers.
     column : str
         The column of the regret; by default average regret, or Copeland regret if there is no Condorcet winner.
     title : str
@@ -69,12 +68,12 @@ def plot_regret(
         What the bands show: the 10th to the 90th percentile of the runs, two standard errors of the mean, one standard
         deviation, the best to the worst run, or nothing. More than ten bands are not drawn.
     start : float
-        The first step that is shown, but at most a tenth of the last step.
+        The first step that is shown. If it is above a tenth of the last step, this tenth is used instead.
     log : {"xy", "x", "y", ""}
         The axes that are logarithmic.
     bound : bool
-        Whether to plot the lower bound of average regret, near the last step. The bound holds only in the long run. It
-        is left out if a policy is below it there, or if the winner is uncertain.
+        Whether to draw a line for the lower bound of average regret, near the last step. The bound holds only in the
+        long run. It is left out if a policy is below it there, or if the winner is uncertain.
     legend : bool
         Whether to add a legend.
     **choices
@@ -127,7 +126,7 @@ def plot_facets(
     """Plot regret against the steps, with a panel for each problem of a study and one legend.
 
     If a problem has no Condorcet winner, its average regret is undefined. Its panel shows Copeland regret instead, and
-    the title says so. If another panel shows Copeland regret already, the panel stays empty.
+    the title says so. If ``columns`` includes Copeland regret already, the panel stays empty.
 
     Parameters
     ----------
@@ -216,7 +215,7 @@ def plot_against_arms(
     x, xlabel, column : str
         The column of the horizontal axis, the label of this axis, and the column of the regret.
     spread : {"quantiles", "standard error", "sd", "range", "none"}
-        What the bands show, see `plot_regret`. The runs of all problems with the same ``x`` are joined.
+        What the bands show, see `plot_regret`. A band covers the runs of all problems with the same ``x``.
     ax, title, log, legend, **choices : optional
         See `plot_regret`.
 
@@ -255,7 +254,6 @@ def plot_against_arms(
 
 
 def _draw_bound(ax: Axes, constant: float, end: float) -> None:
-    """Plot the lower bound c ln t near the last step ``end``, unless a policy is below it there."""
     (left, right), shown = ax.get_xlim(), ax.get_ylim()
     steps = np.geomspace(max(2.0, left, end / 10), max(3.0, end), 50)
     regret = constant * np.log(steps)

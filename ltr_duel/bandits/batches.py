@@ -18,8 +18,6 @@ from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, kernel, shuffle
 
 
 class Now:
-    """The progress of the search."""
-
     count: int  # number of batches
     stage: int  # number of the stage: 1, 2, ...
     since: int  # the last step of the previous stage

@@ -1,8 +1,8 @@
-"""Ordinary bandit algorithms, called *base bandits*. Sparring, the doublers and MultiSBM are built from them.
+"""Ordinary bandit algorithms, from which the policies Sparring, Doubler and MultiSBM are built.
 
 In each step, an ordinary bandit plays one arm, and receives a number, called the reward of the arm. Ailon, Karnin and
 Joachims use such bandits to choose the arms of a duel. `choose` returns the arm to play, and `record_reward` tells the
-bandit its reward. The bandits are UCB1, Thompson sampling or Exp3. All base bandits of a policy are stored in the same
+bandit its reward. The bandits are UCB1, Thompson sampling or Exp3. All bandits of a policy are stored in the same
 matrices, in which row b belongs to bandit b.
 """
 
@@ -53,7 +53,7 @@ def most_played(bandits: Any, bandit: int) -> int:
 
 
 class UcbBandits(NamedTuple):
-    """UCB1 bandits over K arms."""
+    """The memory of B bandits with the algorithm UCB1. Each bandit has K arms."""
 
     mean: FloatMatrix  # (B, K) mean reward
     width: FloatMatrix  # (B, K) 1 / sqrt(plays)
@@ -82,7 +82,6 @@ def ucb_reset(bandits: UcbBandits) -> None:
 
 
 def _ucb_choose(bandits: UcbBandits, bandit: int, t: int, rng: Generator) -> int:
-    """Play each arm once, then the arm with the largest ``mean + sqrt(alpha ln(plays of all arms) / plays)``."""
     scale = sqrt(bandits.alpha[0] * log(max(bandits.total[bandit], 1)))
     return vector.random_highest(bandits.mean[bandit], bandits.width[bandit], scale, rng)
 
@@ -97,7 +96,7 @@ def _ucb_reward(bandits: UcbBandits, bandit: int, arm: int, reward: float) -> No
 
 
 class ThompsonBandits(NamedTuple):
-    """Thompson bandits over K arms."""
+    """The memory of B bandits with Thompson sampling. Each bandit has K arms."""
 
     good: IntMatrix  # (B, K) number of rewards of 1
     bad: IntMatrix  # (B, K) number of rewards of 0
@@ -152,7 +151,7 @@ def _thompson_most(bandits: ThompsonBandits, bandit: int) -> int:
 
 
 class Exp3Bandits(NamedTuple):
-    """Exp3 bandits over K arms, for rewards 0 and 1."""
+    """The memory of B bandits with the algorithm Exp3, for rewards 0 and 1. Each bandit has K arms."""
 
     log_weight: FloatMatrix  # (B, K) ln w_i
     share: FloatMatrix  # (B, K) probability of each arm in the last step
@@ -169,7 +168,7 @@ def exp3_bandits(bandits: int, n_arms: int, settle: int) -> Exp3Bandits:
 
 @outlined
 def exp3_choose(bandits: Exp3Bandits, bandit: int, t: int, rng: Generator) -> int:
-    """Draw an arm. Arms with larger weights are drawn more often."""
+    """Draw an arm. An arm with a large weight is drawn often."""
     log_weight, share, n_arms = bandits.log_weight[bandit], bandits.share[bandit], bandits.share.shape[1]
     mixing = min(1.0, sqrt(n_arms * log(n_arms) / max(t, bandits.settle[0])))
     top, total = log_weight[0], 0.0

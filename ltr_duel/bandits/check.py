@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import random
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -75,7 +76,8 @@ def _check(policy: Policy | str, *checks: Callable[[Given], None]) -> None:
         except Exception as error:
             last = (own_frames(given.component, error) or traceback.extract_tb(error.__traceback__))[-1]
             where = f"{last.filename}:{last.lineno}: {last.name}"
-            raise PolicyError(f"{where} of policy '{given.label}' fails: {type(error).__name__}: {error}") from error
+            fails = f"fails{''.join(getattr(error, '__notes__', []))}: {type(error).__name__}: {error}"
+            raise PolicyError(f"{where} of policy '{given.label}' {fails}") from error
 
 
 def _shape(given: Given) -> None:
@@ -85,7 +87,8 @@ def _shape(given: Given) -> None:
     _demand(plain or bool(stated), label, "needs assumes= and a source, cite= or where=, in register(...)")
     _demand(not (plain and policy.compiled), label, "has a State that is not a NamedTuple; set compiled=False")
     for n_arms in (1, 2, 5):
-        state = policy.start(n_arms, 100, params, stream(0, "policy"))
+        with _named(n_arms):
+            state = policy.start(n_arms, 100, params, stream(0, "policy"))
         _demand(isinstance(state, policy.state), label, f"init returns {type(state).__name__}, not its State")
         for name, value in () if plain else arrays_in(state):
             is_array = isinstance(value, np.ndarray) and value.dtype != object
@@ -178,10 +181,7 @@ def _relabelling(given: Given) -> None:
 
 
 def easy_matrix(n_arms: int) -> FloatMatrix:
-    """Return a matrix that meets every policy's assumptions. Arm 0 is the best arm, and the last arm is the worst.
-
-    Utilities fall evenly from 1 to 0. An arm of utility u beats an arm of utility v with probability (1 + u - v) / 2.
-    """
+    """Return a matrix that meets every policy's assumptions. Arm 0 is the best arm, and the last arm is the worst."""
     utility = np.linspace(1.0, 0.0, n_arms)
     return 0.5 * (1.0 + utility[:, None] - utility)
 
@@ -191,9 +191,20 @@ def play(
 ) -> Run:
     """Run a policy for ``steps`` steps, with outcomes from a matrix, and store all choices."""
     _, policy, params = given
-    run = Run.on_matrix(policy, p, params, seed=seed, horizon=horizon or steps, keep=steps, plain=plain)
-    run.advance(steps, jump=jump)
+    with _named(len(p)):
+        run = Run.on_matrix(policy, p, params, seed=seed, horizon=horizon or steps, keep=steps, plain=plain)
+        run.advance(steps, jump=jump)
     return run
+
+
+@contextmanager
+def _named(n_arms: int) -> Iterator[None]:
+    """Add the number of arms to errors, because many policies fail with one arm only."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f" with n_arms={n_arms}")
+        raise
 
 
 def _pulls(policy: Policy, run: Run) -> FloatVector:

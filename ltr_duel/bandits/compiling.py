@@ -74,7 +74,7 @@ class Compilation(NamedTuple):
 
     @property
     def address(self) -> int:
-        """The address of the code."""
+        """Where the compiled code is in memory, as a whole number."""
         return int(self.kernel.address(self.kinds))
 
     @property
@@ -88,10 +88,9 @@ class Compilation(NamedTuple):
 
 
 def by_addresses(oracle: Any, streams: Streams, *, sets: bool) -> tuple[Any, IntVector, Compilation]:
-    """Prepare an oracle whose comparisons are compiled apart from the loop (see `separate`).
+    """Prepare an oracle for loops that call its compiled comparisons by their address.
 
-    The loop calls the compiled comparisons by their address. Return the oracle for the loop, the array that will
-    contain the address, and the code to compile.
+    Return the oracle for the loop, the array that will contain the address, and the code to compile.
     """
     if not hasattr(oracle, "separate"):
         inner, address, code = by_addresses(oracle.oracle, streams, sets=sets)
@@ -144,7 +143,7 @@ def plain_text(
     instead: dict[str, Any] | None = None,
     known: dict[Callable[..., Any], Callable[..., Any]] | None = None,
 ) -> Callable[..., Any]:
-    """Return a copy of a function with all compiled helpers as plain Python. ``known`` has the copies made so far."""
+    """Return a copy of a function that calls all its compiled helpers as plain Python."""
     known, text = {} if known is None else known, cast(FunctionType, interpreted(function))
     if text in known:
         return known[text]

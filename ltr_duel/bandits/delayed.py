@@ -10,8 +10,8 @@ that arrives.
 Every other policy learns *in turn*: it must know the outcome of its last choice before it can choose again. Until then,
 this choice is *pending*. While a choice is pending, a copy of the policy's state, called the *shadow*, chooses the arms
 of each step. The shadow starts from the state before the pending choice, and draws other random numbers. Outcomes that
-arrive are stored in a queue. The policy uses an outcome when it chooses the pair of this outcome. The choices of the
-policy therefore have the same distribution as without a delay.
+arrive are stored in a queue. When the policy chooses a pair, it takes an outcome of this pair from the queue. The
+choices of the policy therefore have the same distribution as without a delay.
 
 The method is algorithm QPM-D of Joulani, György, Szepesvári. Online Learning under Delayed Feedback. ICML 2013.
 """
@@ -43,7 +43,7 @@ class Lateness(NamedTuple):
 
 
 class Now:
-    """The progress of a run."""
+    """The counters of a run with late outcomes."""
 
     arrived: int  # number of steps whose outcomes have arrived
     last_duel: int  # the last step in which different arms were compared
@@ -54,7 +54,7 @@ class Now:
 
 
 class Late(NamedTuple):
-    """The outcomes that have not arrived yet, and the outcomes in the queue."""
+    """Stores outcomes that have not arrived yet, and outcomes that wait in the queue."""
 
     batch: int
     delay: int
@@ -155,7 +155,7 @@ def run_late(
 
 @kernel
 def add_choice(recorder: Recorder, slate: IntVector, size: int, steps: int, pairs: bool) -> None:
-    """Record a choice that was repeated in ``steps`` steps."""
+    """Record that the same arms were chosen in ``steps`` steps."""
     if pairs:
         add_pair(recorder.pulls_now, recorder.best_now, recorder.place, slate[0], slate[size - 1], steps)
         recorder.outcomes_now[0] += steps * (size - 1)
@@ -177,7 +177,7 @@ def ask(state: Any, params: Any, rng: Generator, recorder: Recorder, t: int, lat
 
 @dispatched
 def copy_words(to: Any, words: Any) -> None:
-    """Copy the arrays of a state, or the attributes of a state that is an object."""
+    """Copy the memory of a state from ``words`` to ``to``."""
     for k in range(words.shape[0]):
         to[k] = words[k]
 

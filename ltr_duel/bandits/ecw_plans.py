@@ -1,14 +1,13 @@
 """Plans for ECW-RMED. A plan says how often each pair should meet to identify a Copeland winner.
 
-A Copeland winner is an arm that beats the most arms. A plan contains a number q_ij for each pair of arms. Up to step t,
-the pair should meet q_ij ln t times. The numbers must fulfil the constraints in `policies.ecw_rmed`. The cheapest plan
-fulfils the constraints with the least regret.
-
-Each constraint concerns the duels of one arm i, and is solved separately. The arms j that beat arm i are sorted by
-their cost r_ij / d_ij, and arm i meets the cheapest of these arms. Here r_ij is the regret of a duel with arm j, and
-d_ij is the evidence from this duel. The sorted arms and the cheapest plan are stored, because a duel changes only few
-costs.
+A Copeland winner is an arm that beats the most arms. `cheapest_plan` computes the plan with the least regret.
 """
+
+# Up to step t, the pair of arms i and j should meet q_ij ln t times. The numbers q_ij of a plan must fulfil the
+# constraints in `policies.ecw_rmed`. Each constraint concerns the duels of one arm i, and is solved separately. The
+# arms j that beat arm i are sorted by their cost r_ij / d_ij, and arm i meets the cheapest of these arms. Here r_ij is
+# the regret of a duel with arm j, and d_ij is the evidence from this duel. The sorted arms and the cheapest plan are
+# stored, because a duel changes only few costs.
 
 from __future__ import annotations
 
@@ -25,8 +24,6 @@ _ROUNDING = 1e-9  # plans whose regrets differ by less than this are treated as 
 
 
 class Estimates(NamedTuple):
-    """The duels so far, and what they say about each pair."""
-
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
     divergence: FloatMatrix  # (K, K) d_ij, the divergence of the pair's win rate from 1/2
     losses: IntVector  # (K,) L_i, the number of arms that seem to beat arm i
@@ -47,8 +44,6 @@ class Now:
 
 
 class Plans(NamedTuple):
-    """The cheapest plan, and what is needed to compute it."""
-
     superiors: Superiors
     cheapest: FloatMatrix  # (K, K) i < j: q_ij
     other: FloatMatrix  # (K, K) scratch, i < j: q_ij of another plan
@@ -56,13 +51,11 @@ class Plans(NamedTuple):
 
 
 def new_estimates(n_arms: int) -> Estimates:
-    """Return the estimates before the first duel."""
     square = n_arms, n_arms
     return Estimates(np.zeros(square, np.int64), np.zeros(square), np.zeros(n_arms, np.int64))
 
 
 def new_plans(n_arms: int) -> Plans:
-    """Return the memory for plans."""
     order, (cheapest, other) = np.zeros((n_arms, n_arms), np.int64), np.zeros((2, n_arms, n_arms))
     cost, stale = np.full((n_arms, n_arms), inf), np.ones(n_arms, np.int64)
     superiors = Superiors(order, np.zeros(n_arms, np.int64), cost, stale)
@@ -71,7 +64,7 @@ def new_plans(n_arms: int) -> Plans:
 
 @kernel
 def record(estimates: Estimates, stale: IntVector, winner: int, loser: int) -> None:
-    """Count a duel, and mark the rows of `Superiors` that must be sorted and planned again."""
+    """Count a duel, and mark the arms whose duels must be planned again."""
     wins, losses = estimates.wins, estimates.losses
     before = wins[winner, loser] - wins[loser, winner]
     wins[winner, loser] += 1
@@ -139,7 +132,6 @@ def cheapest_plan(estimates: Estimates, plans: Plans) -> int:
 
 @kernel
 def planned_regret(plan: FloatMatrix, losses: IntVector, least: int) -> float:
-    """Return the regret of a plan, up to a constant factor."""
     regret = 0.0
     for i in range(losses.shape[0]):
         for j in range(i + 1, losses.shape[0]):
@@ -185,7 +177,7 @@ def insert(order: IntVector, cost: FloatVector, size: int, j: int) -> None:
 
 @kernel
 def make_plan(estimates: Estimates, superiors: Superiors, plan: FloatMatrix, winner: int) -> None:
-    """Fill a plan with the cheapest numbers that identify ``winner`` as a Copeland winner."""
+    """Write into ``plan`` the cheapest plan that identifies ``winner`` as a Copeland winner."""
     plan[:] = 0.0
     for i in range(plan.shape[0]):
         plan_arm(superiors, estimates, plan, i, winner)

@@ -57,8 +57,8 @@ def select_slate(state: Any, params: Any, t: int, slate: IntVector, rng: Generat
 def update_slate(state: Any, params: Any, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator) -> None:
     """Learn the outcome of each pair of positions a < b in the slate.
 
-    ``won[a, b]`` is +1 if ``slate[a]`` won, and -1 if ``slate[b]`` won. For a tie, ``won[a, b]`` is 0 if the policy has
-    ``counts_ties``.
+    ``won[a, b]`` is +1 if ``slate[a]`` won, and -1 if ``slate[b]`` won. A tie is 0 for policies with ``counts_ties``.
+    For other policies, a coin breaks ties.
     """
     raise TypeError("this state belongs to no registered policy")
 

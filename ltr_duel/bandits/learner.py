@@ -40,8 +40,8 @@ class Learner:
     seed : int
         Seed of the policy's random numbers.
     rng, others : numpy.random.Generator, optional
-        Generators of random numbers, which replace the seed. The policy draws its own choices from ``rng``. While the
-        policy waits for an outcome, choices are drawn from ``others``.
+        Generators of random numbers, which replace the seed. The policy draws its choices from ``rng``, and from
+        ``others`` while it waits for an outcome.
     order : array of int, shape (n_arms,), optional
         The numbers that you use for the arms: arm k of the policy is your arm ``order[k]``. By default, arms keep
         their numbers. Policies break some ties in favour of the smaller number, most often in ``recommend``. A random
@@ -226,7 +226,6 @@ class Learner:
 
     @property
     def _version(self) -> str:
-        """The name, parameters and version of the policy, which determine its choices."""
         parameters = ", ".join(f"{name}={value}" for name, value in self._params._asdict().items())
         return f"policy '{self._policy.name}' ({parameters or 'no parameters'}; version {self._policy.version})"
 
@@ -282,12 +281,11 @@ class Learner:
 
 @kernel
 def choose_slates(state: Any, params: Any, t: int, slates: IntMatrix, sizes: IntVector, rng: Generator) -> None:
-    """Write the choices of the steps t, t + 1, ... into ``slates``. The policy learns no outcomes in between."""
+    """Let a policy choose several times without new outcomes, and write the chosen arms into ``slates``."""
     for k in range(slates.shape[0]):
         sizes[k] = select_slate(state, params, t + k, slates[k], rng)
 
 
 def _as_bytes(signs: Any) -> bytes:
-    """Return +1 and -1 as bytes, and 0 for any other sign."""
     values = np.asarray(signs)
     return np.where(np.isin(values, (1, -1)), values, 0).astype(np.int8).tobytes()

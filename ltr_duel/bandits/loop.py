@@ -115,15 +115,15 @@ class Run:
         The source of outcomes, see `ltr_duel.bandits.oracle`.
     streams : Streams
     recorder : Recorder
-        The arrays that the loop fills.
+        The recorder in which the loop stores its results.
     horizon : int
-        Number of steps of the whole run, for policies that need the horizon.
+        Number of steps of the whole run. Only policies that need the horizon use it.
     compiled : bool
         Whether the loop is compiled. If False, the same source runs as plain Python.
     plain : bool
         Whether the policy's helpers also run as plain Python, so that a wrong index raises an error.
     late : Lateness, optional
-        Outcomes in batches or with a delay, see `ltr_duel.bandits.delayed`.
+        The batches and the delay of outcomes, see `ltr_duel.bandits.delayed`; by default, no outcome is late.
 
     Raises
     ------
@@ -137,7 +137,7 @@ class Run:
     oracle : NamedTuple
         The source of outcomes. Its arrays may be changed between two calls of `advance`.
     t, decisions : int
-        Number of steps, and number of calls of ``select``.
+        Number of steps so far, and number of calls of ``select`` so far.
 
     Examples
     --------
@@ -198,9 +198,9 @@ class Run:
         seed : int
             Seed of all random numbers, by default 0.
         keep : int
-            Number of first steps whose choices are stored in `path`, by default 0.
+            Number of choices that are stored in `path`, from the first step on; by default 0.
         **options
-            ``horizon``, ``plain`` and ``late``, as in `Run`.
+            The options ``horizon``, ``compiled``, ``plain`` and ``late`` of `Run`.
         """
         matrix, coins = np.ascontiguousarray(p, np.float64), stream(seed, "coins")
         n_arms = len(matrix)
@@ -238,7 +238,7 @@ class Run:
 
     @property
     def compilations(self) -> list[Compilation]:
-        """The compiled code that `advance` needs, for `compile_ahead`."""
+        """The code that must be compiled before `advance` can run. Pass it to `compile_ahead`."""
         if not isinstance(self._loop, jit.Kernel):
             return []
         kinds = self._loop.types_of(*self._fixed, Span(1, 1, True), *self._scratch)

@@ -45,7 +45,7 @@ def multiduel(oracle: Any, slate: IntVector, size: int, won: SignMatrix, streams
 
 
 class MatrixOracle(NamedTuple):
-    """A matrix of probabilities. The outcomes of comparisons are independent of each other."""
+    """An oracle that draws each outcome independently, with the probability from a matrix."""
 
     p: FloatMatrix  # (K, K) p[i, j] = Pr(arm i beats arm j)
 
@@ -87,7 +87,7 @@ implement(multiduel, Relabelled, _relabelled_multiduel)
 
 
 class Pairs(NamedTuple):
-    """An oracle that compares pairs by `multiduel`, because the loop for late outcomes does not call `duel`."""
+    """Let the loop for late outcomes compare pairs. This loop calls `multiduel`, but not `duel`."""
 
     oracle: Any
 
@@ -100,7 +100,7 @@ implement(multiduel, Pairs, _pairs_multiduel)
 
 
 class SeparateOracle(NamedTuple):
-    """An oracle whose comparisons are compiled once for all loops. The loops call the code by its address."""
+    """An oracle whose comparisons are compiled once. The loops of all policies call the same code by its address."""
 
     code: IntVector  # (1,) address of the compiled `answer_pair`, or of `answer_slate` for loops of sets
     words: IntVector  # the oracle, see `ltr_duel.core.words_of`
@@ -120,13 +120,13 @@ implement(multiduel, SeparateOracle, _separate_multiduel)
 
 @kernel
 def answer_pair(words: int, first: int, second: int, streams: Streams) -> int:
-    """Compare two arms with the oracle that is stored at the address ``words``."""
+    """Compare two arms with the oracle whose memory address is ``words``."""
     return int(duel(value_at(words), first, second, streams))
 
 
 @kernel
 def answer_slate(words: int, slate: IntVector, size: int, won: SignMatrix, streams: Streams) -> int:
-    """Compare a slate with the oracle that is stored at the address ``words``."""
+    """Compare the arms of a slate with the oracle whose memory address is ``words``."""
     multiduel(value_at(words), slate, size, won, streams)
     return 0
 

@@ -36,12 +36,12 @@ class PolicyError(InputError):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Policy(components.Component):
-    """The functions of a policy, and facts about it. `register` makes a Policy from a module.
+    """The functions of a policy, and facts about the policy. `register` makes a Policy from a module.
 
     Parameters
     ----------
     name, params, limits, choices, cite, where
-        As in every component (`ltr_duel.core.Component`).
+        See `ltr_duel.core.Component`, the base class of policies.
     state : type
         The class of the state, a NamedTuple of arrays. If ``compiled`` is False, any class is possible. Each policy
         needs a class of its own, because the loop finds the functions of a policy by the class of the state.
@@ -53,14 +53,14 @@ class Policy(components.Component):
         The functions that `ltr_duel.bandits.hooks` describes. ``idle_until`` is optional. If ``select`` has a parameter
         ``slate``, the policy compares sets of arms.
     assumes, regret : str
-        What the paper's guarantee assumes, and which regret it guarantees.
+        The assumption of the paper's guarantee, and the guaranteed regret, as texts for the documentation.
     made_for : str
         The kind of regret that the algorithm minimises, by default the average regret.
     identifies : str
-        The arm that the policy plays after it has stopped comparing, as a text. Before it stops, the policy must
-        compare a pair in each step, and the loop must not skip a step.
+        A text such as ``"the best arm"``, for a policy that stops comparing when it has identified this arm. Before it
+        stops, the policy must compare a pair in each step, and the loop must not skip a step.
     cost : str
-        The cost of one step, as a function of the number K of arms.
+        The time that one step takes, as a function of the number K of arms.
     needs_horizon : bool
         Whether the algorithm requires the horizon, the number of steps. If so, earlier results of a run do not hold for
         shorter runs.
@@ -80,8 +80,8 @@ class Policy(components.Component):
     for_sets : str
         Name of the policy to use instead if sets of arms can be compared.
     version : int
-        Version of the policy's results. It is raised when the same seed and the same outcomes lead to other choices
-        than before (see `ltr_duel.core.digest`).
+        Version of the policy's results. The version is raised when the same seed and the same outcomes lead to other
+        choices than before (see `ltr_duel.core.digest`).
 
     Examples
     --------
@@ -118,7 +118,7 @@ class Policy(components.Component):
 
     @functools.cached_property
     def parts(self) -> dict[str, Callable[..., Any]]:
-        """The functions as plain Python. The keys are the names by which loops call the functions."""
+        """The functions of the policy as plain Python. The keys are the names by which the loop calls the functions."""
         ending = "_slate" if self.feedback == "slate" else ""
         functions = {f"select{ending}": self.select, f"update{ending}": self.update, "recommend": self.recommend}
         if self.idle_until is not None:
@@ -135,10 +135,11 @@ class Policy(components.Component):
         return self.init(n_arms, horizon if self.needs_horizon else 0, params, *drawn)
 
     def facts(self) -> dict[str, str]:
-        """Return facts for the documentation, by column heading."""
+        """Return what the documentation says about the policy. The keys are the headings of a table."""
         known = super().facts()
+        sets = f" (sets with users: {self.for_sets})" if self.for_sets else ""
         return {
-            "compares": {"duel": "pairs", "slate": "sets"}[self.feedback],
+            "compares": {"duel": "pairs", "slate": "sets"}[self.feedback] + sets,
             "parameters": known["parameters"],
             "assumes": self.assumes + (", the horizon" if self.needs_horizon else ""),
             "regret": self.regret,
@@ -160,7 +161,7 @@ def require_room(
 ) -> None:
     """Raise `InputError` if there is not enough memory for ``runs`` runs at once.
 
-    The size of the state is measured for few arms. It grows at most with the square of the number of arms.
+    The size is measured for few arms, because the state grows at most with the square of the number of arms.
     """
     if n_arms <= _FEW or not issubclass(policy.state, tuple):
         return
@@ -234,8 +235,8 @@ def register(module: str, *, name: str = "", prefix: str = "", **facts: Any) -> 
     name : str
         The name that users type; by default the name of the file.
     prefix : str
-        Needed if the module defines several policies. For example, the prefix ``"pac"`` selects ``PacState`` and
-        ``pac_init`` if they exist, and otherwise ``State`` and ``init``.
+        The beginning of the names of the parts, if the module defines several policies. For example, the prefix
+        ``"pac"`` selects ``PacState`` and ``pac_init`` if they exist, and otherwise ``State`` and ``init``.
     **facts
         The other parameters of `Policy`, for example ``assumes``, ``regret`` and ``limits``. You can also pass parts
         here, for example a function of another module.

@@ -24,10 +24,9 @@ class Span(NamedTuple):
 
 
 class Recorder(NamedTuple):
-    """The arrays that the loop fills, for C checkpoints and K arms. Only ``times`` and ``place`` are inputs.
+    """The results of a run with C checkpoints and K arms. The loop fills all arrays except ``times`` and ``place``."""
 
-    Kernels that run in each step take single arrays, because passing the whole recorder takes too long.
-    """
+    # Kernels that run in each step take single arrays, because passing the whole recorder takes too long.
 
     path: IntMatrix  # pairs: (steps, 2) first and second arm; slates: (steps, K) appearances of each arm in the slate
     times: IntVector  # (C,) the checkpoints, ascending
@@ -78,7 +77,7 @@ def keep_pair(path: IntMatrix, t: int, last: int, first: int, second: int) -> No
 
 @kernel
 def keep_slate(path: IntMatrix, t: int, last: int, slate: IntVector, size: int) -> None:
-    """Write the slate of the steps t to ``last`` into the path, as `keep_pair` writes a pair."""
+    """Write the slate that was shown in the steps t to ``last`` into the path."""
     for row in range(t - 1, min(last, path.shape[0])):
         for a in range(size):
             path[row, slate[a]] += 1
@@ -86,7 +85,7 @@ def keep_slate(path: IntMatrix, t: int, last: int, slate: IntVector, size: int) 
 
 @kernel
 def add_pair(pulls: IntVector, best: IntVector, place: IntVector, first: int, second: int, steps: int) -> None:
-    """Count ``steps`` steps in which two arms were compared. Both may be the same arm."""
+    """Count ``steps`` steps in which two arms, or one arm and itself, were compared."""
     pulls[first] += steps
     pulls[second] += steps
     best[first if place[first] <= place[second] else second] += steps
@@ -94,7 +93,7 @@ def add_pair(pulls: IntVector, best: IntVector, place: IntVector, first: int, se
 
 @kernel
 def add_slate(recorder: Recorder, slate: IntVector, size: int, steps: int) -> None:
-    """Count ``steps`` steps in which a slate was shown. If the slate has several arms, ``steps`` is 0 or 1."""
+    """Count ``steps`` steps in which a slate was shown. A slate of several arms is counted for at most one step."""
     if steps == 0:
         return
     place, best, worst = recorder.place, slate[0], slate[0]

@@ -20,10 +20,10 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Registers(Protocol[T_co]):
-    """A record array of shape (1,). Its element has the fields of a class."""
+    """The registers of a state. Element 0 of this record array has a field for each register."""
 
     def __getitem__(self, index: int, /) -> T_co:
-        """Return the element; assignments to its fields change the array."""
+        """Return the element. If you assign to a field of the element, the array changes."""
 
 
 def registers(kind: type[T], **values: float) -> Registers[T]:
@@ -43,7 +43,7 @@ def registers(kind: type[T], **values: float) -> Registers[T]:
     Raises
     ------
     ValueError
-        If the name of a register is also an attribute of numpy records, for example ``size``. Or if you give an
+        If the name of a register is also an attribute of numpy records, for example ``size``, or if you give an
         initial value to a register that the class does not declare.
 
     Examples
@@ -92,9 +92,9 @@ def in_one_piece(state: Any) -> tuple[Any, NDArray[np.uint64]]:
 
 
 class Attributes:
-    """The attributes of a state that is an object. ``copy[:] = source`` copies all attributes.
+    """Copies a state that is an object: ``copy[:] = source`` copies all attributes.
 
-    The copy draws from the generator ``others`` instead of ``rng``.
+    The copy draws random numbers from ``others`` instead of ``rng``.
     """
 
     def __init__(self, state: Any, rng: Generator, others: Generator) -> None:
@@ -107,7 +107,7 @@ class Attributes:
 
 
 class Copies(NamedTuple):
-    """Copies of a state, by which a policy can choose while it waits for an outcome (see `delayed`)."""
+    """The copies of a policy's state. The policy uses them to choose while it waits for an outcome (see `delayed`)."""
 
     words: Any  # the buffer of the policy's state
     before: Any  # a copy of this buffer before the pending choice
@@ -116,7 +116,7 @@ class Copies(NamedTuple):
 
 
 def with_copies(state: Any, rng: Generator, others: Generator, *, in_turn: bool) -> tuple[Any, Copies]:
-    """Return the state, and the memory for its copies. Only policies that learn in turn need copies (see `delayed`)."""
+    """Return the state, and the memory for its copies. If ``in_turn`` is False, no copies are made."""
     if not in_turn:
         nothing = np.zeros(0, np.uint64)
         return state, Copies(nothing, nothing, state, nothing)

@@ -1,11 +1,13 @@
 """Counts of wins, and a fast test whether the confidence bound of a pair is at least one half.
 
-If arm i won w of its n comparisons with arm j, its win rate has the upper confidence bound w/n + sqrt(alpha ln t / n).
-Many policies ask in each step whether this bound is at least 1/2. The answer is yes if the *crossing* of i against j is
-at most alpha ln t. If arm i lost more often than it won, the crossing is D^2 / (4 n), where D is the number of losses
-minus the number of wins. Otherwise the crossing is 0. Policies store the crossings, because they change only when the
+In each step, many policies ask for each pair of arms whether the first arm may win at least half of its comparisons
+with the second arm. To answer this fast, they store a number for each pair, the *crossing*, which changes only when the
 pair meets.
 """
+
+# If arm i won w of its n comparisons with arm j, its win rate has the upper confidence bound w/n + sqrt(alpha ln t /
+# n). The bound is at least 1/2 if the crossing of i against j is at most alpha ln t. If arm i lost more often than it
+# won, the crossing is D^2 / (4 n), where D is the number of losses minus the number of wins. Otherwise it is 0.
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, inlined, kernel, 
 
 @inlined
 def best_arm(values: FloatVector, rng: Generator) -> int:
-    """Return the arm with the largest value. If several values are largest, one of these arms is drawn.
+    """Return the arm with the largest value. Ties are broken at random.
 
     Parameters
     ----------
@@ -49,7 +51,7 @@ def best_arm(values: FloatVector, rng: Generator) -> int:
 
 @kernel
 def record_win(wins: IntMatrix, crossings: FloatMatrix, winner: int, loser: int) -> None:
-    """Count a duel, and update the crossings of the two arms against each other."""
+    """Count a win of one arm against another arm."""
     wins[winner, loser] += 1
     won, lost = wins[winner, loser], wins[loser, winner]
     d = won - lost
@@ -60,10 +62,7 @@ def record_win(wins: IntMatrix, crossings: FloatMatrix, winner: int, loser: int)
 
 @kernel
 def record_points(points: IntMatrix, crossings: FloatMatrix, one: int, other: int, outcome: int) -> None:
-    """Count a comparison that may be a tie, and update the crossings of both arms.
-
-    A win gives two points, and a tie gives one point to each arm.
-    """
+    """Count a comparison of two arms. A win gives two points, and a tie gives one point to each arm."""
     points[one, other] += 1 + outcome
     points[other, one] += 1 - outcome
     d = points[one, other] - points[other, one]
@@ -74,7 +73,7 @@ def record_points(points: IntMatrix, crossings: FloatMatrix, one: int, other: in
 
 @kernel
 def record_bound(wins: IntMatrix, rate: FloatMatrix, width: FloatMatrix, one: int, other: int) -> None:
-    """Update the win rates of a pair, and the widths of the confidence bounds."""
+    """Update the win rates of two arms after a duel, and the widths of their confidence bounds."""
     n = wins[one, other] + wins[other, one]
     rate[other, one] = wins[one, other] / n
     rate[one, other] = wins[other, one] / n
@@ -83,15 +82,14 @@ def record_bound(wins: IntMatrix, rate: FloatMatrix, width: FloatMatrix, one: in
 
 
 def bound_rows(n_arms: int, prior_wins: int) -> tuple[IntMatrix, FloatMatrix, FloatMatrix, FloatMatrix]:
-    """Return the arrays wins, rate, width and crossings before the first step.
+    """Return arrays for the wins, win rates, widths of confidence bounds, and crossings of all pairs of arms.
 
-    Each arm starts with ``prior_wins`` wins against every other arm. Without prior wins, the bound of a pair is 2
-    until the pair meets. The bound of an arm against itself is 1/2.
+    At the beginning, each arm has ``prior_wins`` wins against every other arm.
     """
     block = np.zeros((4, n_arms, n_arms))  # one array: from 4 MiB, numpy uses huge pages (fewer TLB misses)
     wins, rate, width, crossings = block[0].view(np.int64), block[1], block[2], block[3]
     wins[:] = prior_wins
-    rate[:] = 0.5 if prior_wins else 2.0
+    rate[:] = 0.5 if prior_wins else 2.0  # a bound of 2, until the pair meets
     width[:] = 1.0 / sqrt(2 * prior_wins) if prior_wins else 0.0
     np.fill_diagonal(rate, 0.5)
     np.fill_diagonal(width, 0.0)
@@ -100,7 +98,7 @@ def bound_rows(n_arms: int, prior_wins: int) -> tuple[IntMatrix, FloatMatrix, Fl
 
 @kernel
 def most_victorious(wins: IntMatrix) -> int:
-    """Return the arm that beats the most arms. Ties are broken by the lowest number."""
+    """Return the arm that beats the most arms, or the first such arm if there are several."""
     best, most = 0, -1
     for i in range(wins.shape[0]):
         beaten = victories(wins, i)
@@ -111,7 +109,7 @@ def most_victorious(wins: IntMatrix) -> int:
 
 @kernel
 def victories(wins: IntMatrix, i: int) -> int:
-    """Return the number of rivals against which an arm won more than half of its duels."""
+    """Return the number of arms against which arm ``i`` won more than half of its duels."""
     beaten = 0
     for j in range(wins.shape[0]):
         beaten += wins[i, j] > wins[j, i]
@@ -120,7 +118,7 @@ def victories(wins: IntMatrix, i: int) -> int:
 
 @kernel
 def coin_divergence(p: float) -> float:
-    """Return d(p, 1/2), the Kullback-Leibler divergence of a coin with probability p from a fair coin."""
+    """Return the Kullback-Leibler divergence of a coin with probability ``p`` from a fair coin."""
     x = 2.0 * p - 1.0
     if x <= -1.0 or x >= 1.0:
         return 0.6931471805599453  # ln 2
@@ -129,8 +127,8 @@ def coin_divergence(p: float) -> float:
 
 @kernel
 def last_step_before(level: float) -> int:
-    """Return a step t that is certain to satisfy ln t < ``level``, or `NEVER` if t would not fit into 64 bits."""
-    if level >= 43.0:  # ln(2^63) is 43.7
+    """Return about the last step whose logarithm is below ``level``, and never a later step."""
+    if level >= 43.0:  # ln(2^63) is 43.7: the number would not fit into 64 bits
         return NEVER
     if level <= 0.0:
         return 0

@@ -1,18 +1,12 @@
 """Thompson sampling for many arms, with few draws from Beta distributions. These draws are slow.
 
-Thompson sampling draws a sample for each arm from the arm's posterior, and chooses the arm with the largest sample.
-This module finds the arm with the largest sample, but draws only few of the samples. The choice has the same
-distribution as if all samples were drawn.
+Thompson sampling draws a sample for each arm from the arm's posterior distribution, and chooses the arm with the
+largest sample. This module finds the arm with the largest sample, but draws only few of the samples. The choice has the
+same distribution as if all samples were drawn.
 
-**Posteriors.** Let theta be the probability that arm i beats arm j, with a uniform prior. After ``a`` wins and ``b``
-losses of arm i, the posterior of theta is Beta(a + 1, b + 1). The module stores the probability that theta exceeds a
-level x, and updates this probability after each duel.
-
-**Levels.** Arms whose samples are compared form a *row*, and each row has a level. For each arm of a row, a biased coin
-decides whether its sample exceeds the level. If only one sample exceeds the level, it is the largest, and nothing is
-drawn. If several samples exceed the level, only these samples are drawn. If no sample exceeds the level, all samples
-are drawn, as values below the level. After a number of draws, called ``patience``, a row gets a new level. The new
-level does not depend on samples of the current step.
+To save draws, the module flips a biased coin for each arm, which decides whether the sample of the arm exceeds a number
+that is called the *level*. If only one sample exceeds the level, it is the largest sample, and nothing is drawn. If
+several samples exceed the level, only these samples are drawn. If no sample exceeds the level, all samples are drawn.
 """
 
 from __future__ import annotations
@@ -28,18 +22,21 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntVector, draws, inlined, k
 
 _FIRST, _PATIENCE = 4, 16  # draws per arm before the first level of a row is computed, and before each later level
 _HALVINGS = 12  # bisections of the interval in search of a new level
-# Let m(a, b) be C(a + b, a) x^a (1 - x)^b. A win adds m(a + 1, b) (1 - x) to the probability that theta exceeds x, and
-# a loss subtracts m(a, b + 1) x. The arrays `log_mass` contain ln m for x = 1/2.
+# A row has the arms whose samples are compared, and one level. It gets a new level after ``patience`` draws. The new
+# level does not depend on samples of the current step. Let theta be the probability that arm i beats arm j, with a
+# uniform prior. After a wins and b losses of arm i, theta has the posterior Beta(a + 1, b + 1). Stored is the
+# probability that theta exceeds a level x. Let m(a, b) be C(a + b, a) x^a (1 - x)^b. A win adds m(a + 1, b) (1 - x) to
+# the probability that theta exceeds x, and a loss subtracts m(a, b + 1) x. The arrays `log_mass` contain ln m for x =
+# 1/2.
 
 
 def posterior_rows(n_arms: int) -> tuple[FloatMatrix, FloatMatrix]:
-    """Return the two arrays that `record_posterior` updates, before the first duel."""
     return np.full((n_arms, n_arms), 0.5), np.zeros((n_arms, n_arms))
 
 
 @kernel
 def record_posterior(prefer: FloatMatrix, log_mass: FloatMatrix, winner: int, loser: int, won: int, duels: int) -> None:
-    """Update a pair after a duel. The counts ``won`` and ``duels`` include this duel."""
+    # won, duels: wins of the winner against the loser, and duels of the two, including this duel
     log_mass[winner, loser] += log(duels / (2.0 * won))
     log_mass[loser, winner] = log_mass[winner, loser]
     change = 0.5 * exp(log_mass[winner, loser])
@@ -49,10 +46,7 @@ def record_posterior(prefer: FloatMatrix, log_mass: FloatMatrix, winner: int, lo
 
 @kernel
 def draw_above(level: float, a: int, b: int, log_mass: float, rng: Generator) -> float:
-    """Draw theta from Beta(a + 1, b + 1), and return theta or ``level``, whichever is larger.
-
-    Most samples below the level need no draw from the Beta distribution.
-    """
+    # the larger of ``level`` and a draw from Beta(a + 1, b + 1); most values below the level are not drawn
     n = a + b
     if n == 0 or level * n <= a:
         return max(level, draws.beta_draw(a + 1.0, b + 1.0, rng))
@@ -71,8 +65,7 @@ def draw_above(level: float, a: int, b: int, log_mass: float, rng: Generator) ->
 
 
 class Levels(NamedTuple):
-    """R rows of K posteriors, and scratch memory for one row. The policy itself stores wins and losses."""
-
+    # R rows of K posteriors, and scratch memory for one row; the policy itself stores wins and losses
     level: FloatVector  # (R,) initially 1/2
     chance: FloatMatrix  # (R, K) Pr(theta > level)
     bits: tournament.BitsMatrix  # (R, padded K) the first 16 bits of ``chance``
@@ -86,8 +79,7 @@ class Levels(NamedTuple):
 
 
 class Posteriors(NamedTuple):
-    """The wins and losses of a row. The posterior of arm k is Beta(good[k] - prior + 1, bad[k] - prior + 1)."""
-
+    # the wins and losses of a row; the posterior of arm k is Beta(good[k] - prior + 1, bad[k] - prior + 1)
     good: IntVector  # (K,)
     bad: IntVector  # (K,)
     log_mass: FloatVector  # (K,) ln m(a, b) for x = 1/2
@@ -105,7 +97,6 @@ class Field(NamedTuple):
 
 
 def new_levels(rows: int, n_arms: int) -> Levels:
-    """Return rows of arms without wins or losses."""
     chance, patience = np.full((rows, n_arms), 0.5), np.full(rows, _FIRST * n_arms)
     lane, every, some = np.zeros(tournament.BLOCK // 4, np.uint64), np.arange(n_arms), np.zeros(n_arms, np.int64)
     bits = tournament.fair_bits(rows, n_arms)
@@ -114,7 +105,7 @@ def new_levels(rows: int, n_arms: int) -> Levels:
 
 @kernel
 def record_sample(levels: Levels, row: int, arm: int, won: bool, a: int, b: int, log_mass: float) -> None:
-    """Update an arm of a row after a duel. The arm now has ``a`` wins and ``b`` losses."""
+    # a, b: wins and losses of the arm, including this duel
     level = levels.level[row]
     mass = exp(log_mass + a * log(2.0 * level) + b * log(2.0 - 2.0 * level))
     levels.chance[row, arm] += mass * (1.0 - level) if won else -mass * level
@@ -125,10 +116,7 @@ def record_sample(levels: Levels, row: int, arm: int, won: bool, a: int, b: int,
 def record_samples(
     levels: Levels, row: int, arm: int, wins: int, losses: int, a: int, b: int, log_mass: float
 ) -> float:
-    """Update an arm of a row after several duels. Before these duels, the arm had ``a`` wins and ``b`` losses.
-
-    Return the factor by which exp(``log_mass``) changed.
-    """
+    # a, b: wins and losses of the arm before these duels. The result is the factor by which exp(log_mass) changes.
     level, ratio = levels.level[row], 1.0
     mass = exp(log_mass + a * log(2.0 * level) + b * log(2.0 - 2.0 * level))
     chance = levels.chance[row, arm]
@@ -154,7 +142,7 @@ def record_samples(
 
 @inlined
 def renew_level(levels: Levels, row: int, known: Posteriors, field: Field, least: float) -> None:
-    """Set a new level for a row if its patience is used up. The new level is at least ``least``."""
+    # the new level is at least ``least``
     if levels.patience[row] < 0:
         set_level(levels, row, list_arms(levels, field, inf), known, least)
 
@@ -197,7 +185,7 @@ def keep_arms(some: IntVector, count: int, field: Field, bonus: float) -> int:
 
 @kernel
 def largest_above(levels: Levels, row: int, count: int, known: Posteriors, rng: Generator) -> int:
-    """Return the arm with the largest sample if all samples exceed the level. The arms are ``some[:count]``."""
+    # among the arms ``some[:count]``, whose samples exceed the level
     best, arm, level = 0.0, levels.some[0], levels.level[row]
     if count > 1:
         levels.patience[row] -= count
@@ -210,10 +198,7 @@ def largest_above(levels: Levels, row: int, count: int, known: Posteriors, rng: 
 
 @kernel
 def largest_below(levels: Levels, row: int, count: int, known: Posteriors, least: float, rng: Generator) -> int:
-    """Return the arm with the largest sample if all samples are below the level. The arms are ``some[:count]``.
-
-    The result is -1 if no sample exceeds ``least``.
-    """
+    # among the arms ``some[:count]``, whose samples are below the level; -1 if no sample exceeds ``least``
     best, arm, level = least, -1, levels.level[row]
     levels.patience[row] -= 2 * count
     for k in levels.some[:count]:
@@ -231,7 +216,7 @@ def largest_below(levels: Levels, row: int, count: int, known: Posteriors, least
 
 @kernel
 def set_level(levels: Levels, row: int, count: int, known: Posteriors, least: float) -> None:
-    """Set the level of a row to fit the posteriors of the arms in ``some[:count]``. The level is at least ``least``."""
+    # the level fits the posteriors of the arms ``some[:count]``, and is at least ``least``
     for n in range(count):
         k = levels.some[n]
         a, b = known.good[k] - known.prior + 1.0, known.bad[k] - known.prior + 1.0
@@ -247,10 +232,8 @@ def set_level(levels: Levels, row: int, count: int, known: Posteriors, least: fl
 
 @kernel
 def fitting_level(mean: FloatVector, scale: FloatVector, least: float) -> float:
-    """Return a level that keeps two cases rare: several samples exceed the level, or no sample does.
-
-    For simplicity, the posteriors are treated as normal distributions.
-    """
+    # The level keeps two cases rare: several samples exceed the level, or no sample does. For simplicity, the
+    # posteriors are treated as normal distributions.
     low, high = least, least
     for n in range(mean.shape[0]):
         low = larger(low, mean[n] - 4.0 / scale[n])

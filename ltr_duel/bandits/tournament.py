@@ -1,15 +1,10 @@
 """Tournaments with random results: in each pair of arms, a biased coin decides which arm wins.
 
-Double Thompson Sampling and MergeDTS play such tournaments to find the arm with the most wins. Two ideas make this
-fast.
-
-Many coins are flipped at once. Each coin takes 16 random bits, a *word*, and compares them with the first 16 bits of
-its probability p. The coin wins if the word is smaller, and loses if it is larger. If both are equal, a further random
-number decides, so the coin wins with the probability p exactly.
-
-Coins that cannot matter are not flipped. When an arm has met all others, arms that lost more often cannot have the most
-wins. Such an arm need not meet its remaining rivals. The arm that is first to meet all others is called the
-*favourite*. Most coins are saved if the favourite has the most wins.
+Double Thompson Sampling and MergeDTS play such tournaments to find the arm with the most wins. A tournament is fast,
+because many coins are flipped at once, and because coins that cannot change the result are not flipped. Once an arm has
+met all others, any arm that has already lost more often than this arm can no longer have the most wins. The coins that
+remain for such an arm are not flipped. This saves the most coins if the arm with the most wins is the first to meet all
+others.
 """
 
 from __future__ import annotations
@@ -42,14 +37,16 @@ WordVector: TypeAlias = NDArray[np.uint16]
 LaneVector: TypeAlias = NDArray[np.uint64]
 CountVector: TypeAlias = NDArray[np.int16]
 
+# Each coin takes 16 random bits, a word, and compares them with the first 16 bits of its probability p. The coin wins
+# if the word is smaller, and loses if it is larger. If both are equal, a further random number decides, so that the
+# coin wins with the probability p exactly. The favourite is the arm that is the first to meet all others.
 BLOCK = COINS  # number of coins in a block; rows of bits are padded with zeros to whole blocks
 MOST = 2**15  # maximum number of arms in a tournament, so that an int16 can count losses
 _WORD, _HALF = 65536.0, 4294967296.0  # 2^16, 2^32
 
 
 class Coins(NamedTuple):
-    """A row of coins, one for each arm in ``arms``. Coin k wins with the probability ``chance[arms[k]]``."""
-
+    # a row of coins, one for each arm in ``arms``; coin k wins with the probability ``chance[arms[k]]``
     arms: IntVector
     bits: WordVector
     chance: FloatVector  # (K,)
@@ -64,7 +61,6 @@ def fair_bits(rows: int, coins: int) -> BitsMatrix:
 
 @inlined
 def bits_of(p: float) -> np.uint16:
-    """Return the first 16 bits of a probability."""
     return np.uint16(min(max(p * _WORD, 0.0), _WORD - 1.0))
 
 
@@ -76,10 +72,7 @@ def new_seed(rng: Generator) -> np.uint64:
 
 @inlined
 def toss_block(coins: Coins, seed: np.uint64, drawn: int, at: int, mask: int, rng: Generator) -> int:
-    """Flip the coins that ``mask`` selects in a block of a row. Return a mask of the coins that won.
-
-    at: position of the block in the row. drawn: position of its first 64-bit number in the sequence of the seed.
-    """
+    # at: position of the block in the row. drawn: position of its first 64-bit number in the sequence of the seed.
     write_words(coins.lane, seed, drawn)
     below, equal = compare_words(coins.lane.view(np.uint16), coins.bits[at:])
     if equal & mask != 0:
@@ -104,8 +97,7 @@ def block_mask(coins: int, at: int) -> int:
 
 
 class Tournament(NamedTuple):
-    """The coins of all pairs, and scratch memory. Each array that is added here slows down every step."""
-
+    # the coins of all pairs, and scratch memory; each array that is added here slows down every step
     bits: BitsMatrix  # (K, padded K) the first 16 bits of the probabilities; row i in the order of the seats
     every: IntVector  # (K,) constant: 0, 1, ...
     lane: LaneVector  # (8,) random words
@@ -114,10 +106,7 @@ class Tournament(NamedTuple):
 
 
 def new_tournament(n_arms: int, players: int) -> Tournament:
-    """Return a tournament of fair coins. At most ``players`` of the arms take part.
-
-    Raises `InputError` if there are more than `MOST` players.
-    """
+    # of fair coins; at most ``players`` of the arms take part
     if players > MOST:
         raise InputError(f"a sampled tournament takes at most {MOST:,} arms, not {players:,}")
     bits, lane = fair_bits(n_arms, n_arms), np.zeros(BLOCK // 4, np.uint64)
@@ -127,7 +116,7 @@ def new_tournament(n_arms: int, players: int) -> Tournament:
 
 @kernel
 def seat(bits: BitsMatrix, place: IntVector, prefer: FloatMatrix, arms: IntVector) -> None:
-    """Seat the arms that take part, and set their coins. The seat of an arm is its position in ``arms``."""
+    # the seat of an arm is its position in ``arms``
     for seat_of in range(arms.shape[0]):
         place[arms[seat_of]] = seat_of
         for i in arms:
@@ -136,7 +125,6 @@ def seat(bits: BitsMatrix, place: IntVector, prefer: FloatMatrix, arms: IntVecto
 
 @kernel
 def set_bits(bits: BitsMatrix, prefer: FloatMatrix, i: int, j: int, seat_i: int, seat_j: int) -> None:
-    """Set the coins of two seated arms to their probabilities of winning."""
     bits[i, seat_j] = bits_of(prefer[i, j])
     bits[j, seat_i] = bits_of(prefer[j, i])
 
@@ -151,11 +139,8 @@ def most_wins(
     favourite: int,
     rng: Generator,
 ) -> int:
-    """Return the seat of the arm with the most wins in a tournament of ``arms``. Ties are broken at random.
-
-    Arm i beats arm j with the probability ``prefer[i, j]``. Only arms k with ``rank[k] == least`` can win.
-    The arm in the seat ``favourite`` is the first to meet all others.
-    """
+    """Return the seat of the arm with the most wins in a tournament of ``arms``. Ties are broken at random."""
+    # Arm i beats arm j with the probability prefer[i, j]. Only arms k with rank[k] == least can have the most wins.
     n = arms.shape[0]
     open_tournament(tournament, n)
     lost, seed, fewest, ties = tournament.lost, new_seed(rng), n, 0
@@ -177,7 +162,6 @@ def most_wins(
 
 @kernel
 def open_tournament(tournament: Tournament, n_arms: int) -> None:
-    """Start a tournament in which no arms have met."""
     for at in range(0, n_arms, BLOCK):
         tournament.unmet[at // BLOCK] = block_mask(n_arms, at)
         tournament.lost[at : at + BLOCK] = 0
@@ -185,7 +169,7 @@ def open_tournament(tournament: Tournament, n_arms: int) -> None:
 
 @inlined
 def toss_arm(tournament: Tournament, coins: Coins, i: int, seed: np.uint64, rng: Generator) -> None:
-    """Flip the coins of the arm in seat i against all arms that it has not met."""
+    # flips the coins of the arm in seat i against all arms that it has not met
     lost, unmet = tournament.lost, tournament.unmet
     unmet[i // BLOCK] &= ~(1 << i % BLOCK)
     losses, drawn = 0, i * (lost.shape[0] // 4)

@@ -1,4 +1,4 @@
-"""``ltr-duel live``: inspect and control a live experiment by its store, and make plans."""
+"""``ltr-duel live``: inspect and control live experiments, and make plans."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def backup(store: Path, out: Path) -> None:
 
 @_store_command
 def check(store: Path) -> None:
-    """Check that STORE is not damaged and that its tables fit each other. The exit code is 1 if something is wrong."""
+    """Check that STORE is not damaged. The exit code is 1 if something is wrong."""
     complaints = live.check_store(store)
     echo_lines([f"{store}: {complaint}" for complaint in complaints or ["no complaints"]])
     if complaints:
@@ -65,7 +65,7 @@ def export(store: Path, out: Path, events: Path | None, without: tuple[str, ...]
 @click.argument("user", default="")
 @click.option("--older-than", type=float, metavar="DAYS", help="Instead of one user: all queries shown before.")
 def forget(store: Path, user: str, older_than: float | None) -> None:
-    """Remove the id and the queries of USER from STORE. Counts stay unchanged, and the experiment may be running."""
+    """Remove the id and the queries of USER from STORE. No count changes. The experiment may be running."""
     click.echo(f"{store}: {several(live.forget(store, user=user, older_than=older_than), 'page')} forgotten")
 
 
@@ -74,13 +74,13 @@ def forget(store: Path, user: str, older_than: float | None) -> None:
 @click.argument("value", default="")
 @click.option("--holdback", type=float, help="With 'share': share of the users who always get the incumbent's list.")
 def control(store: Path, action: str, value: str, holdback: float | None) -> None:
-    """Pause, change or end the experiment of STORE. A running service follows within a second.
+    """Pause, change or end the experiment of STORE. A running service applies this within a second.
 
-    With 'pause', all users get the incumbent's list. With 'winner' RANKER, they get the list of this ranker. With
+    With 'pause', all users get the incumbent's list. With 'winner' RANKER, all users get the list of RANKER. With
     'resume', the experiment goes on after 'pause' or 'winner'. With 'share' NUMBER, from 0 to 1, this share of users
     takes part. With 'drop' RANKER, this ranker is removed for good, and the policy starts again with the outcomes of
-    the other rankers. With 'end', the experiment ends for good. Users then get the winner's list or, without a winner,
-    the incumbent's list. Without ACTION, the earlier actions are printed.
+    the other rankers. With 'end', the experiment ends for good. All users then get the list of the winner, or the list
+    of the incumbent if there is no winner. Without ACTION, the earlier actions are printed.
     """
     if not action:
         state, uses = live.read_controls(store)
@@ -114,8 +114,8 @@ def plan(
 ) -> None:  # fmt: skip
     """Make the next plan of the experiment in CONFIG, from the log of all earlier plans.
 
-    A plan has the probability with which each set of rankers is shown. Any number of machines can follow a plan, in
-    Python or JavaScript, without a service. This command reads their logs. The same settings, earlier plans, log and
+    A plan says how often each set of rankers is shown. Any number of machines can follow a plan, in Python or
+    JavaScript, without a service. They write the log that this command reads. The same settings, earlier plans, log and
     time give the same plan on every machine.
     """
     settings, begin = live.read_settings(config), at.replace(tzinfo=UTC).timestamp() if at else time.time()

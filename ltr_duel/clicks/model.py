@@ -1,9 +1,11 @@
 """Simulated users: they read a list from the top, click more often on relevant documents, and may stop after a click.
 
-This is the dependent click model. Users click on a document of grade g with probability p_click[g]. After the click,
-they stop with probability p_stop[g]. Otherwise, they go on to the next document. In some public simulators, users may
-also stop after a document that they do not click (``stop_on="examine"``).
+This is the dependent click model. How likely users click on a document, and how likely they stop after the click,
+depends on the relevance grade of the document. In some public simulators, users may also stop after a document that
+they do not click (``stop_on="examine"``).
 
+References
+----------
 Guo, Liu, Wang. Efficient Multiple-Click Models in Web Search. WSDM 2009. For grades: Hofmann, Whiteson, de Rijke. A
 Probabilistic Method for Inferring Preferences from Clicks. CIKM 2011.
 """
@@ -32,20 +34,21 @@ class ClickModel:
     ----------
     name : str
     p_click : tuple of float
-        For each grade from 0, the probability of a click on an examined document.
+        The probability of a click on an examined document, for each grade of the document from 0.
     p_stop : tuple of float
-        For each grade, the probability that the session ends after a document of this grade (see ``stop_on``).
+        The probability that the user stops after a document, for each grade of the document.
     stop_on : {"click", "examine"}
-        When ``p_stop`` applies: after a click (the default), or after every examined document.
+        Whether ``p_stop`` applies only after a click (the default), or after every examined document.
     position_bias : float
-        Users notice the document at position k = 1, 2, ... with probability ``k ** -position_bias``. They do not click
-        on a document that they do not notice. With the default, 0, users notice every document.
+        The strength with which users overlook documents at low positions. They notice the document at position k = 1,
+        2, ... with probability ``k ** -position_bias``, and click only on documents that they notice. With the default,
+        0, users notice every document.
     p_leave : tuple of float
-        For each grade, the probability that the session ends after an examined document without a click. By default 0.
-        It can be given only with ``stop_on="click"``.
+        The probability that the user stops after an examined document without a click, for each grade of the document.
+        By default, it is 0. ``p_leave`` is allowed only with ``stop_on="click"``.
     p_notice : tuple of float
-        For each position from the top, a factor that multiplies the probability of noticing the document. By default 1.
-        The last factor also holds for all lower positions.
+        A factor for each position from the top, by which the probability of noticing the document is multiplied. By
+        default, it is 1. The last factor also holds for all lower positions.
 
     Examples
     --------
@@ -96,7 +99,7 @@ class ClickModel:
 
 
 class FamilyParams(NamedTuple):
-    """The parameters that every click model has. `ClickModel` explains them."""
+    """The parameters that users can set for every click model. `ClickModel` explains them."""
 
     stop_on: str = "click"
     position_bias: float = 0.0
@@ -107,16 +110,18 @@ _LIMITS, _CHOICES = MappingProxyType({"position_bias": (0, None)}), MappingProxy
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ClickFamily(components.Component):
-    """A click model with a name, and with probabilities for different numbers of relevance grades.
+    """A click model that users choose by its name.
+
+    It may have several tables of probabilities, for example one for corpora with 2 grades and one for 5 grades.
 
     Parameters
     ----------
-    name, params, limits, choices, cite, where
-        `ltr_duel.core.Component` explains these parameters.
+    name, params, limits, choices, cite, where : see `ltr_duel.core.Component`
     tables : dict
-        For each number of grades, a pair of tuples: the click probability and the stop probability of each grade.
+        A dict from the number of grades of a corpus to a table of probabilities. A table is a pair of tuples,
+        ``p_click`` and ``p_stop`` of `ClickModel`.
     p_leave, p_notice : tuple of float
-        See `ClickModel`. They can be given only if there is a single table.
+        The parameters ``p_leave`` and ``p_notice`` of `ClickModel`. They are allowed only if ``tables`` has one entry.
     errors : dict of str to tuple of float
         The standard errors of ``p_click``, ``p_stop``, ``p_leave`` and ``p_notice``, if the model was fitted.
 
@@ -158,8 +163,8 @@ def click_model(text: str | ClickFamily | ClickModel, grades: int) -> ClickModel
     ----------
     text : str, ClickFamily or ClickModel
         The name of a model, for example ``"perfect"``. A name may have parameters
-        (``"navigational:position_bias=0.5"``). The file of a fitted model (``"users.json"``) is a name, too. A
-        `ClickModel` is returned unchanged.
+        (``"navigational:position_bias=0.5"``). The path of the file of a fitted model (``"users.json"``) is also
+        allowed. A `ClickModel` is returned unchanged.
     grades : int
         Number of relevance grades of the corpus, 0 included.
 
@@ -195,7 +200,7 @@ def click_model(text: str | ClickFamily | ClickModel, grades: int) -> ClickModel
 
 
 class Users(NamedTuple):
-    """The arrays of a click model, for compiled functions."""
+    """The probabilities of a click model as arrays, for compiled functions."""
 
     p_click: FloatVector  # (grades,)
     p_stop: FloatVector  # (grades,) after a click
@@ -204,7 +209,7 @@ class Users(NamedTuple):
 
 
 def users_of(model: ClickModel, top: int) -> Users:
-    """Return the arrays of a click model, for lists of up to ``top`` documents."""
+    """Return the probabilities of a click model as arrays, for lists of up to ``top`` documents."""
     p_stop = np.asarray(model.p_stop, np.float64)
     leave = model.p_leave or (model.p_stop if model.stop_on == "examine" else (0.0,) * model.grades)
     return Users(np.asarray(model.p_click, np.float64), p_stop, np.asarray(leave, np.float64), model.attention(top))
@@ -215,13 +220,10 @@ def simulate_clicks(
     users: Users, relevance: SmallIntVector, start: int, shown: IntVector, length: int, clicks: IntVector,
     rng: Generator,
 ) -> int:  # fmt: skip
-    """Simulate one user on a list. Write the clicked positions, and return the number of clicks.
-
-    The document at position k has the grade ``relevance[start + shown[k]]``.
-    """
+    """Simulate the clicks of one user on a list. Write their positions to ``clicks``, and return their number."""
     count = 0
     for k in range(length):
-        grade = relevance[start + shown[k]]
+        grade = relevance[start + shown[k]]  # of the document at position k
         stop = users.p_leave[grade]
         if uniform(rng) < users.p_click[grade] * users.attention[k]:
             clicks[count] = k

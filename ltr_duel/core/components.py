@@ -22,10 +22,11 @@ from ltr_duel.core.errors import InputError
 from ltr_duel.core.references import Reference, reference_of
 
 _KINDS = {bool: "true or false", int: "a whole number", float: "a number"}
+_LISTED = {"policy": "policies", "comparison method": "methods", "click model": "clicks"}  # words of `ltr-duel list`
 
 
 class NoParams(NamedTuple):
-    """The ``params`` of a component that has no parameters."""
+    """An empty NamedTuple, for components without parameters."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -37,16 +38,17 @@ class Component:
     name : str
         The name that users type.
     params : type
-        A NamedTuple class. Its fields are the parameters, and each field has a default.
+        A NamedTuple class whose fields are the parameters of the component. Every field needs a default.
     limits : mapping of str to (low, high)
-        The smallest and largest value of each numeric parameter. None means that there is no largest value. By default,
-        any finite value is valid.
+        The smallest and largest value of each numeric parameter. Write None instead of the largest value if there is no
+        limit. By default, any finite value is valid.
     choices : mapping of str to tuple of str
         The valid values of each parameter that is a string.
     cite : str
-        Keys of ``references.bib``, separated by commas with the main source first, or a single BibTeX entry.
+        The publications that describe the component, the main source first. Give keys of ``references.bib``, separated
+        by commas, or a single BibTeX entry.
     where : str
-        The section or algorithm in the main source.
+        The place in the main source, such as "Algorithm 1".
 
     Examples
     --------
@@ -82,23 +84,23 @@ Item = TypeVar("Item", bound=Component)
 
 
 class Configured(NamedTuple, Generic[Item]):
-    """A component with chosen parameters. The label is what the user typed, without spaces."""
+    """A component, together with the parameters that a user has chosen."""
 
-    label: str
+    label: str  # what the user typed, without spaces
     component: Item
     params: Any
 
 
 class Registry(Generic[Item]):
-    """All components of one kind. It finds a component by its name.
+    """A collection of all components of one kind, for example of all policies. It finds a component by its name.
 
-    Most components have the name of their module. If you ask for such a name, only this module is imported. For other
-    names, all modules of the package are imported.
+    If you ask for a component that has the name of its module, only this module is imported. For any other name, all
+    modules of the package are imported.
 
     Parameters
     ----------
     kind : str
-        The word for such a component in error messages, for example ``"policy"``.
+        The kind of component, as error messages call it, for example ``"policy"``.
     package : str
         The package whose modules register the components, for example ``"ltr_duel.bandits.policies"``.
     bind : callable, optional
@@ -107,8 +109,9 @@ class Registry(Generic[Item]):
         The location of a function that tests a component, for example ``"ltr_duel.bandits.check:check_policy"``.
     files : tuple of str, optional
         A suffix of file names, and the location of a function that makes a component from a file with this suffix.
-        Users may then type the name of a file. The name of the component ends with the first digits of the file's
-        SHA-256, for example ``users.json#1f0c8a93``. A name with these digits is refused if the file has changed.
+        Users may then type the name of a file. The name of the component is the name of the file with the first digits
+        of its SHA-256, for example ``users.json#1f0c8a93``. If users type these digits, too, a file that has changed
+        since is refused.
 
     Examples
     --------
@@ -134,7 +137,8 @@ class Registry(Generic[Item]):
     def add(self, item: Item) -> Item:
         """Register a component.
 
-        Raises `InputError` if another component has its name, or if a limit is given for an unknown parameter.
+        Raises `InputError` if another component has the same name, or if the component has limits or choices for a
+        parameter that does not exist.
         """
         if self._find(item.name):
             raise InputError(f"a {self.kind} named '{item.name}' already exists; choose a different name")
@@ -161,7 +165,7 @@ class Registry(Generic[Item]):
         return sorted(self._items)
 
     def __getitem__(self, name: str) -> Item:
-        """Return the component called ``name``. Raise `InputError`, with all valid names, if there is none."""
+        """Return the component called ``name``. Raise `InputError` if there is none."""
         if name not in self:
             raise unknown_component(self.kind, name, self.names())
         return self._items[name]
@@ -179,7 +183,7 @@ class Registry(Generic[Item]):
     def configure(self, text: str | Item) -> Configured[Item]:
         """Return a component with the parameters in a text, for example ``rucb`` or ``mdb:alpha=0.5,beta=1.5``.
 
-        A component object is also accepted. It has its default parameters and need not be registered.
+        Instead of a text, you can pass a component, even if it is not registered. It has its default parameters.
 
         Raises
         ------
@@ -251,10 +255,11 @@ REGISTRIES: list[Registry[Any]] = []
 def unknown_component(kind: str, name: str, names: Iterable[str]) -> InputError:
     """Return the error for a name that no component has."""
     own = f"for a custom {kind}, use --plugin FILE (in Python: load_plugin)"
-    return errors.unknown_name(kind, name, names, otherwise=own)
+    command = f"ltr-duel list {_LISTED[kind]}" if kind in _LISTED else ""
+    return errors.unknown_name(kind, name, names, otherwise=own, command=command)
 
 
 def module_parts(module: str, names: Iterable[str]) -> dict[str, Any]:
-    """Return a dict of what a module defines under the given names. Its key ``name`` has the name of the file."""
+    """Return a dict of what a module defines under the given names. The key ``name`` is the name of the module."""
     defined = vars(sys.modules[module])
     return {"name": Path(defined.get("__file__", "")).stem} | {name: defined[name] for name in names if name in defined}

@@ -40,16 +40,18 @@ def shown(value: Any) -> str:
     return str(value) if value is None or isinstance(value, bool | int | float) else f"a {type(value).__name__}"
 
 
-def unknown_name(kind: str, name: Any, legal: Iterable[str], *, otherwise: str = "") -> InputError:
+def unknown_name(kind: str, name: Any, legal: Iterable[str], *, otherwise: str = "", command: str = "") -> InputError:
     """Return the error for an unknown name. It suggests a similar name and lists the valid names.
 
     otherwise: advice, which is added if no name is similar.
+    command: a command that prints the valid names. It replaces the list if a name is similar.
     """
     names = list(legal)
     close = _close_name(name, names) if isinstance(name, str) and len(name) <= 200 else ""
     hint = f"; did you mean '{close}'?" if close else ";"
     advice = f"; {otherwise}" if otherwise and not close else ""
-    return InputError(f"no {kind} {shown(name)}{hint} ({', '.join(names)}){advice}")
+    valid = f"{command} prints all" if command and close else ", ".join(names)
+    return InputError(f"no {kind} {shown(name)}{hint} ({valid}){advice}")
 
 
 def _close_name(name: str, names: Sequence[str]) -> str:

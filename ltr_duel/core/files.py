@@ -1,7 +1,7 @@
 """Write files and folders either completely or not at all.
 
-New contents go to a temporary file first, which then replaces the old file. Errors of the file system become
-`InputError`, a message for the user.
+New contents go to a temporary file first, which then replaces the old file. If the file system reports an error, the
+functions raise `InputError` with a message for the user.
 """
 
 from __future__ import annotations
@@ -54,9 +54,10 @@ def cache_home() -> Path:
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
-    """Yield the path of a temporary file, which becomes ``path`` on success and is removed on failure.
+    """Yield the path of a temporary file, which replaces ``path`` when the ``with`` block ends.
 
-    Missing folders are created, and removed again on failure. If ``path`` is a link, its target is replaced.
+    If the ``with`` block fails, the temporary file is removed. Folders that are missing are created, and removed again
+    after a failure. If ``path`` is a link, the target of the link is replaced.
 
     Parameters
     ----------
@@ -90,9 +91,10 @@ def replacing(path: str | Path) -> Iterator[Path]:
 
 @contextmanager
 def replacing_folder(path: Path) -> Iterator[Path]:
-    """Yield the path of a temporary folder, which becomes ``path`` on success and is removed on failure.
+    """Yield the path of a temporary folder, which is renamed to ``path`` when the ``with`` block ends.
 
-    If another process has made ``path`` in the meantime, the folder of that process stays.
+    If the ``with`` block fails, the temporary folder is removed. If another process has created the folder ``path`` in
+    the meantime, that folder stays.
     """
     with _temporary(path.parent, ".tmp", path) as temporary:
         temporary.mkdir()
@@ -107,9 +109,10 @@ def replacing_folder(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def replacing_files(folder: str | Path) -> Iterator[Path]:
-    """Yield a temporary folder. On success, its files move to ``folder``, which is created if it is missing.
+    """Yield a temporary folder. When the ``with`` block ends, the files in it move to ``folder``.
 
-    If the ``with`` block fails, no file moves. If a move fails, files that have already moved stay in ``folder``.
+    If ``folder`` is missing, it is created. If the ``with`` block fails, no file moves. If a move fails, files that
+    have already moved stay in ``folder``.
     """
     folder = Path(folder)
     require_folder_place(folder)
@@ -129,10 +132,10 @@ def write_text(path: str | Path, text: str) -> None:
 
 @contextmanager
 def sole_writer(path: str | Path, lock: Path | None = None) -> Iterator[None]:
-    """Prevent other processes from writing to a file or folder until the context ends.
+    """Prevent other processes from writing to a file or folder until the ``with`` block ends.
 
-    Only processes that use this function are stopped. They share a lock file, by default in the user's cache. If the
-    cache cannot be written, there is no protection.
+    The other processes must use this function, too. The function locks a file in the user's cache. If the cache cannot
+    be written, other processes are not stopped.
 
     lock: a lock file to use instead. `OSError` is raised if it cannot be created.
 
@@ -176,7 +179,7 @@ def reading(path: Path, needed: str) -> Iterator[BufferedReader]:
 
 
 def require_file_place(path: str | Path) -> Path:
-    """Check that a file can be written, before any work is done. Return its path without links.
+    """Check that a file can be written. Return the path of the file, with all links resolved.
 
     Raises `InputError` if the path is not an ordinary file, or if its folder cannot be made or written to.
     """
@@ -190,7 +193,7 @@ def require_file_place(path: str | Path) -> Path:
 
 
 def require_folder_place(folder: Path, named: str | Path | None = None) -> None:
-    """Raise `InputError` if a folder cannot be written to, or is missing and cannot be made.
+    """Check that files can be written to a folder, which may be missing. Raise `InputError` if not.
 
     named: the path for the error message; by default the folder.
     """
@@ -202,13 +205,13 @@ def require_folder_place(folder: Path, named: str | Path | None = None) -> None:
 
 
 def cause(error: OSError) -> str:
-    """Return the operating system's text for an error."""
+    """Return what the operating system says about an error."""
     return os.strerror(error.errno) if error.errno else str(error).partition("\n")[0]
 
 
 @contextmanager
 def named_errors(path: str | Path, temporary: Path | None = None) -> Iterator[None]:
-    """Raise errors of the file system as `InputError` with the path that the user gave.
+    """Turn errors of the file system in the ``with`` block into an `InputError` that names ``path``.
 
     temporary: a temporary file or folder. If it is given, only errors about paths inside it are converted.
     """
@@ -222,7 +225,6 @@ def named_errors(path: str | Path, temporary: Path | None = None) -> Iterator[No
 
 @contextmanager
 def _temporary(folder: Path, suffix: str, named: str | Path) -> Iterator[Path]:
-    """Yield a new hidden path in a folder. After a failure, remove this path and all new folders."""
     temporary = folder.absolute() / f".{secrets.token_hex(8)}{suffix}"  # pyarrow takes "a:b" for an address
     missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     try:

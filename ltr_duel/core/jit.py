@@ -31,18 +31,19 @@ _one_at_a_time = threading.Lock()
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile a function when it is first called. The compiled code stays on disk until a source file changes.
+    """Compile a function when it is first called.
 
     Parameters
     ----------
     function : callable
-        A function that only reads and writes its arguments. It must not allocate memory, have defaults, raise errors,
-        or use global variables that change.
+        A function that only reads and writes its arguments. The function must not allocate memory, have defaults, raise
+        errors, or use global variables that change.
 
     Returns
     -------
     callable
-        The kernel. The plain Python function is its attribute ``py_func`` (see `interpreted`).
+        The compiled function, called a kernel. Its attribute ``py_func`` is the plain Python function. Compiled code is
+        kept on disk until a source file that it was built from changes.
 
     Examples
     --------
@@ -54,10 +55,10 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def outlined(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile like `kernel`, for functions with loops over arrays.
+    """Compile a function with loops over arrays, like `kernel`.
 
-    A `dispatched_call` contains a copy of each kernel that it calls, even if the copy is slower. It contains a copy of
-    this function only if the compiler expects a gain.
+    With `kernel`, the code of the function is always copied into a `dispatched_call` that uses it. This can be slow if
+    the function has long loops. With ``outlined``, the code is copied only if the compiler expects a gain.
     """
     return kernel_for(function, forceinline=False)
 
@@ -65,10 +66,10 @@ def outlined(function: Callable[P, R]) -> Callable[P, R]:
 def kernel_for(
     function: Callable[P, R], *modules: str, parts: Mapping[str, Callable[..., Any]] | None = None, **flags: bool
 ) -> Callable[P, R]:
-    """Compile a function like `kernel`. It may call `dispatched` functions that are implemented in other ``modules``.
+    """Compile a function like `kernel`. The function may call `dispatched` functions, which other modules implement.
 
-    Stored code is used until a source file of these modules changes. ``parts`` is a dict of functions whose code is
-    copied into the kernel. The keys are the global names by which the kernel calls them.
+    ``modules`` are the names of these modules. If one of their source files changes, the function is compiled again.
+    ``parts`` is a dict from global names that the function calls to functions whose code takes the place of the calls.
     """
     if numba.config.DISABLE_JIT:
         return interpreted(function)
@@ -76,12 +77,12 @@ def kernel_for(
 
 
 def uncached_kernel(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile a function from outside this package like `kernel`, but do not keep the compiled code on disk."""
+    """Compile a function like `kernel`, but do not keep the compiled code on disk."""
     return kernel_for(interpreted(function), "")
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
-    """Copy the code of a function into each kernel that calls it. Use it for functions that are faster than a call."""
+    """Copy the code of a function into each kernel that calls it. Use it if a call takes longer than the code."""
     if not numba.config.DISABLE_JIT:
         compiled_as(function)(function)
     return function
@@ -109,9 +110,10 @@ def interpreted(function: Callable[P, R]) -> Callable[P, R]:
 
 
 class Kernel(Generic[P, R]):
-    """A compiled function. It has one form that Python calls, and another form that only other kernels call.
+    """A compiled function. It has two forms: Python calls the first, and other kernels call the second.
 
-    Each form is compiled when it is first used. If all modules belong to this package, the code is stored on disk.
+    Each form is compiled when it is first used. The compiled code is stored on disk if the source code of the function
+    belongs to this package.
     """
 
     __qualname__: str  # name of the function
@@ -146,27 +148,27 @@ class Kernel(Generic[P, R]):
         return uncached_kernel, (self.py_func,)
 
     def compiled(self, *, for_python: bool = True) -> Any:
-        """Return numba's dispatcher for one of the two forms."""
+        """Return the form that Python calls, or the form that other kernels call, as an object of numba."""
         form = self._forms.get(for_python)
         return self._form(for_python) if form is None else form
 
     def types_of(self, *args: Any) -> tuple[Any, ...]:
-        """Return numba's types of the arguments. They can be pickled."""
+        """Return the types that numba gives to the arguments."""
         return tuple(numba.typeof(_addressed(value)) for value in args)
 
     def compile(self, types: tuple[Any, ...], *, for_python: bool = True) -> Any:
-        """Compile the function for arguments of these types, or load it. Return numba's type of the result."""
+        """Compile the function for arguments of these types, or load it from disk. Return the type of its result."""
         dispatcher = self.compiled(for_python=for_python)
         dispatcher.compile(types)
         return dispatcher.nopython_signatures[-1].return_type
 
     def address(self, types: tuple[Any, ...]) -> int:
-        """Return the address in memory of the code for arguments of these types. `ltr_duel.core.call_pair` needs it."""
+        """Return the address in memory of the compiled code for arguments of these types."""
         self.compile(types, for_python=False)
         return storage.address_of(self.compiled(for_python=False), types)
 
     def is_compiled(self, types: tuple[Any, ...], *, for_python: bool = True) -> bool:
-        """Return True if code for these types is in memory or on disk, or is never stored."""
+        """Return False if the code for arguments of these types is not yet in memory, and is missing on disk."""
         return storage.is_stored(self.compiled(for_python=for_python), types)
 
     def _form(self, for_python: bool) -> Any:

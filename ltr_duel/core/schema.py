@@ -1,7 +1,7 @@
 """Read TOML files into frozen dataclasses. Each error says where the fault is and which values are valid.
 
-A field of a dataclass is declared by `value`, `axis` (one value or a list), `table` or `tables`. A *reader* is a
-function that checks a value of the file and converts it.
+Use `value`, `axis`, `table` and `tables` to declare the fields of such a dataclass. `value` and `axis` need a *reader*,
+which is a function that checks a value of the file and converts it.
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ def _field(read: Callable[[Any, str], Any], default: dict[str, Any], such_as: st
 
 
 def value(read: Reader, such_as: str = "", **default: Any) -> Any:
-    """Declare a field with one value. ``such_as`` is an example in TOML, for a field without a default."""
+    """Declare a field that holds one value. ``such_as`` is an example for the error message if the field is missing."""
     return _field(lambda given, where: _single(read, given, where), default, such_as)
 
 
 def axis(read: Reader, such_as: str = "", **default: Any) -> Any:
-    """Declare a field that is a tuple. The TOML file gives one value or a list of distinct values."""
+    """Declare a field that holds a tuple. In the file, the user writes one value or a list of distinct values."""
     return _field(lambda given, where: one_or_more(read, given, where), default, such_as)
 
 
 def table(cls: type, **default: Any) -> Any:
-    """Declare a field that is a table."""
+    """Declare a field that holds a table of the file."""
     return _field(lambda given, where: read_table(cls, given, where), default)
 
 
 def tables(cls: type, **default: Any) -> Any:
-    """Declare a field that is an array of tables, written ``[[name]]``."""
+    """Declare a field that holds several tables, which users write as ``[[name]]``."""
 
     def read_all(given: Any, where: str) -> tuple[Any, ...]:
         if not isinstance(given, list):
@@ -65,7 +65,7 @@ def tables(cls: type, **default: Any) -> Any:
 
 
 def read_table(cls: type[Table], given: Any, where: str) -> Table:
-    """Return a dataclass filled from a TOML table. Messages of `InputError` begin with ``where``."""
+    """Fill a dataclass from a TOML table. Error messages begin with ``where``, the place of the table."""
     if not isinstance(given, dict):
         raise InputError(f"{where}: must be a table, not {errors.shown(given)}")
     declared = dataclasses.fields(cls)  # type: ignore[arg-type]  # only dataclasses are given
@@ -87,7 +87,7 @@ def missing(what: str, such_as: str) -> InputError:
 
 @contextmanager
 def located(where: str) -> Iterator[None]:
-    """Begin the message of an `InputError` with the place in the file."""
+    """Put the place in the file at the beginning of the message of an `InputError`."""
     try:
         yield
     except InputError as error:
@@ -96,7 +96,7 @@ def located(where: str) -> Iterator[None]:
 
 
 def whole(low: int, high: int | None = None) -> Reader:
-    """Return a reader of whole numbers, which may be written as 1e6."""
+    """Return a reader of whole numbers. Users may also write 1e6."""
     return lambda given: errors.require_whole("the value", given, low, high)
 
 
@@ -132,7 +132,7 @@ def component(registry: components.Registry[Any]) -> Reader:
 
 
 def one_of(kind: str, legal: Iterable[str] | Callable[[], Iterable[str]]) -> Reader:
-    """Return a reader of one of several names. ``legal`` may be a function that returns the names."""
+    """Return a reader of one of several names. ``legal`` has the names, or is a function that returns them."""
 
     def read(given: Any) -> Any:
         errors.require_one_of(kind, given, list(legal() if callable(legal) else legal))

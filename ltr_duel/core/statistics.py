@@ -1,10 +1,15 @@
-"""Confidence intervals and p-values for means and shares. Each function names its assumptions and its source.
+"""Confidence intervals and p-values for means and shares. Each function names its assumptions.
 
-Several tests use random signs. An observation is positive if the first ranker wins and negative if the second ranker
-wins. Between identical rankers, both signs are equally likely. The p-value is the probability that random signs give a
-sum at least as far from 0 as the observed sum (Fisher, The Design of Experiments, 1935, section 21). For many
-observations, it is also valid for rankers that differ but win equally often (Janssen, Studentized permutation tests for
-non-i.i.d. hypotheses, Statistics & Probability Letters 1997).
+Several tests compare two rankers by random signs. An observation is positive if the first ranker wins, and negative if
+the second ranker wins. If the rankers are identical, both signs are equally likely. A small p-value says that random
+signs rarely give a sum as far from 0 as the observed sum. For many observations, the p-value is also valid for rankers
+that differ but win equally often.
+
+References
+----------
+Random signs: Fisher, The Design of Experiments, 1935, section 21; Janssen, Studentized permutation tests for non-i.i.d.
+hypotheses, Statistics & Probability Letters 1997. Bootstrap: Hesterberg, What Teachers Should Know About the Bootstrap,
+The American Statistician 2015, section 5.3.
 """
 
 from __future__ import annotations
@@ -22,7 +27,7 @@ _TINY = float(np.finfo(np.float64).tiny)
 
 
 def student_quantile(probability: ArrayLike, freedom: ArrayLike) -> FloatVector:
-    """Return the quantile of Student's t-distribution (Student, Biometrika 1908).
+    """Return the quantile of Student's t-distribution for a probability.
 
     probability: above 0 and below 1.
     freedom: degrees of freedom, above 0. Fractions are allowed.
@@ -31,7 +36,7 @@ def student_quantile(probability: ArrayLike, freedom: ArrayLike) -> FloatVector:
 
 
 def student_reach(error: ArrayLike, freedom: ArrayLike, confidence: float) -> FloatVector:
-    """Return half the width of Student's confidence interval of a mean, or infinity without degrees of freedom.
+    """Return half the width of Student's confidence interval of a mean. Without degrees of freedom, it is infinite.
 
     The interval is exact for independent, normal observations. It is a good approximation for 20 or more bounded
     observations. It is too narrow for fewer observations, or if nearly all observations are equal.
@@ -46,10 +51,10 @@ def student_reach(error: ArrayLike, freedom: ArrayLike, confidence: float) -> Fl
 
 
 def student_p(mean: ArrayLike, error: ArrayLike, freedom: ArrayLike) -> FloatVector:
-    """Return the two-sided p-value of Student's t-test of a mean of 0.
+    """Return the two-sided p-value of Student's t-test, which tests whether a mean is 0.
 
-    It is always above 0. Without variation or degrees of freedom, it is 1. The assumptions are listed in
-    `student_reach`.
+    The p-value is always above 0. It is 1 if the standard error is 0, or if there are no degrees of freedom. The test
+    makes the assumptions that `student_reach` lists.
     """
     error, freedom = np.asarray(error, np.float64), np.asarray(freedom, np.float64)
     known = (freedom > 0) & (error > 0)
@@ -58,9 +63,10 @@ def student_p(mean: ArrayLike, error: ArrayLike, freedom: ArrayLike) -> FloatVec
 
 
 def clopper_pearson(hits: ArrayLike, n: ArrayLike, confidence: float) -> tuple[FloatVector, FloatVector]:
-    """Return a confidence interval for a probability (Clopper, Pearson, Biometrika 1934).
+    """Return the confidence interval of Clopper and Pearson (Biometrika 1934) for the probability of a hit.
 
-    The trials must be independent and have the same probability of a hit. Their number must be fixed in advance.
+    The trials must be independent and have the same probability of a hit. The number of trials must be fixed in
+    advance.
 
     hits, n: number of hits, and number of trials, at least 1. Fractions are allowed.
     confidence: least probability that the interval covers the true value, above 0 and below 1.
@@ -72,11 +78,10 @@ def clopper_pearson(hits: ArrayLike, n: ArrayLike, confidence: float) -> tuple[F
 
 
 def bootstrap_interval(samples: FloatVector, units: int) -> tuple[float, float]:
-    """Return the 95 % percentile interval of bootstrap samples, made wider if there are few independent units.
+    """Return a 95 % confidence interval, which lies between two percentiles of bootstrap samples.
 
-    A plain percentile interval is too narrow for few units. Its ends are therefore moved outwards (Hesterberg, What
-    Teachers Should Know About the Bootstrap, The American Statistician 2015, section 5.3). The interval does not allow
-    for rare events that happened in none of the units.
+    If there are few independent observations, the percentiles are moved outwards, because the interval would otherwise
+    be too narrow. The interval does not allow for rare events that happened in none of the observations.
 
     samples: shape (n,); the statistic of each bootstrap sample. NaN is ignored.
     units: number of independent observations, at least 2.
@@ -87,11 +92,11 @@ def bootstrap_interval(samples: FloatVector, units: int) -> tuple[float, float]:
 
 
 def sign_flip_p(x: ArrayLike, times: ArrayLike = 1) -> float:
-    """Return the two-sided p-value, always above 0, of the test with random signs.
+    """Test with random signs whether two rankers are equally good, and return the two-sided p-value.
 
     The p-value is exact for whole numbers whose absolute values sum to at most 4,000. Other numbers are first rounded
-    to multiples of a small step. For many observations, a normal approximation is used. If all observations are 0, the
-    p-value is 1.
+    to multiples of a small step. For many observations, a normal approximation is used. The p-value is always above 0.
+    If all observations are 0, the p-value is 1.
 
     x: shape (n,); independent observations, or the sum of each independent group of observations.
     times: how often each observation occurs; 1 by default.
@@ -121,7 +126,7 @@ def sign_flip_p(x: ArrayLike, times: ArrayLike = 1) -> float:
 
 
 def _on_a_grid(x: FloatVector, times: IntVector) -> tuple[IntVector, bool]:
-    """Return the numbers as multiples of a step, and whether they are exact multiples."""
+    # the numbers as multiples of a step, and whether they are exact multiples
     total, least = (np.abs(x) * times).sum(), np.abs(x).min()
     for step in (least, least / 2, least / 3):
         steps = np.round(x / step)
@@ -131,17 +136,17 @@ def _on_a_grid(x: FloatVector, times: IntVector) -> tuple[IntVector, bool]:
 
 
 def _fair_coins(n: int) -> FloatVector:
-    """Return the probabilities of 0 to n heads of n fair coins."""
+    # the probabilities of 0 to n heads of n fair coins
     heads, log = np.arange(n + 1.0), scipy.special.gammaln
     return np.asarray(np.exp(log(n + 1) - log(heads + 1) - log(n - heads + 1) - n * np.log(2)), np.float64)
 
 
 def sign_p(wins: ArrayLike, losses: ArrayLike, total: ArrayLike, square: ArrayLike) -> FloatVector:
-    """Return p-values of the test with random signs, from counts and sums of observations between -1 and 1.
+    """Return p-values of the test with random signs, from counts and sums of the observations.
 
-    If each observation is -1, 0 or 1, the result is the p-value of the sign test (Dixon, Mood, JASA 1946). For other
-    observations, it is an upper bound of the exact p-value (Hoeffding, JASA 1963), or a normal approximation if the sum
-    of squares is above 1,000.
+    Each observation must lie between -1 and 1. If all observations are -1, 0 or 1, the result is the p-value of the
+    sign test. For other observations, the result is an upper bound of the exact p-value, or a normal approximation if
+    the sum of squares is above 1,000.
 
     wins, losses: numbers of observations above and below 0.
     total, square: sum of the observations, and sum of their squares.
@@ -155,15 +160,16 @@ def sign_p(wins: ArrayLike, losses: ArrayLike, total: ArrayLike, square: ArrayLi
     most, least = np.maximum(won, lost), np.minimum(won, lost)
     exact = 2 * scipy.special.betainc(np.maximum(most, 1.0), least + 1, 0.5)
     z = np.abs(total) / np.sqrt(np.where(square > 0, square, 1.0))
+    # an upper bound by Hoeffding (JASA 1963)
     rough = np.where(square > _NORMAL_WHOLE, 2 * scipy.special.ndtr(-z), 2 * np.exp(-(z**2) / 2))
     p = np.where(square == won + lost, exact, rough)
     return np.clip(np.where(most > 0, p, 1.0), _TINY, 1.0)
 
 
 def signed_rank_p(x: ArrayLike) -> float:
-    """Return the two-sided p-value of Wilcoxon's signed-rank test, which is also exact for ties and zeros.
+    """Return the two-sided p-value of Wilcoxon's signed-rank test. Observations may be equal, or equal to 0.
 
-    Zeros receive ranks, but their ranks are left out of the sum (Pratt, JASA 1959).
+    Observations of 0 receive ranks, but these ranks are left out of the sum (Pratt, JASA 1959).
 
     x: shape (n,); independent observations, such as paired differences.
     """
@@ -173,9 +179,9 @@ def signed_rank_p(x: ArrayLike) -> float:
 
 
 def mean_test(x: ArrayLike) -> float:
-    """Return the two-sided p-value of a test of a mean of 0.
+    """Test whether a mean is 0, and return the two-sided p-value.
 
-    The result is the p-value of Student's t-test or that of `sign_flip_p`, whichever is larger. The t-test alone often
+    The result is the larger of two p-values, one by Student's t-test and one by `sign_flip_p`. The t-test alone often
     gives p-values that are far too small if observations are few, skewed or constant.
 
     x: shape (n,); at least two independent, identically distributed observations, such as paired differences.
@@ -188,15 +194,16 @@ def mean_test(x: ArrayLike) -> float:
 
 
 def holm(p: FloatVector, family: int = 0) -> FloatVector:
-    """Correct p-values for the number of tests (Holm, Scandinavian Journal of Statistics 1979). NaN stays NaN.
+    """Correct p-values for the number of tests, by Holm's method (Scandinavian Journal of Statistics 1979).
 
-    The probability of any false rejection is then at most the level, even if the tests depend on each other.
+    If you reject all hypotheses whose corrected p-value is at most 5 %, the probability of any false rejection is at
+    most 5 %, even if the tests depend on each other. NaN stays NaN.
 
     p: shape (n,)
     family: number of tests that could have been made; by default the number of p-values without NaN.
 
-    If you compare K items with an item that you named beforehand, there are K - 1 tests. If you compare them with the
-    best of the K items *in the same data*, there are K (K - 1) / 2 tests.
+    If you compare K items with an item that you named beforehand, there are K - 1 tests. If you compare K items with
+    the best of these items *in the same data*, there are K (K - 1) / 2 tests.
 
     Examples
     --------

@@ -16,7 +16,7 @@ from ltr_duel.core.random import random_below
 
 @kernel
 def sign(number: float, tolerance: float) -> int:
-    """Return the sign of a number, +1 or -1, or 0 if the number is within ``tolerance`` of zero."""
+    """Return the sign of a number as +1 or -1. If the number is within ``tolerance`` of 0, return 0."""
     return int(number > tolerance) - int(number < -tolerance)
 
 
@@ -74,9 +74,10 @@ def nth_bit(mask: int, n: int) -> int:
 
 @inlined
 def counted(mask: int, start: int, count: int, first: int) -> tuple[int, int]:
-    """Return the number of set bits of this mask and of earlier masks, and the index of the first set bit.
+    """Count the set bits of several masks, and find the first set bit. Call the function for each mask.
 
-    ``count`` and ``first`` are the results for the earlier masks. Bit 0 of this mask has the index ``start``.
+    ``count`` and ``first`` are the results so far, and ``start`` is the index of bit 0 of the mask. The new results are
+    returned.
     """
     if mask != 0 and count == 0:
         first = start + int(trailing_zeros(mask))
@@ -85,7 +86,7 @@ def counted(mask: int, start: int, count: int, first: int) -> tuple[int, int]:
 
 @kernel
 def nth_up_to(values: FloatVector, level: float, n: int) -> int:
-    """Return the index of the n-th value (from 0) that is at most ``level``. This value must exist."""
+    """Return the index of value number ``n``, from 0, among the values that are at most ``level``."""
     start = 0
     while True:
         mask = block_up_to(values, start, level)
@@ -98,7 +99,7 @@ def nth_up_to(values: FloatVector, level: float, n: int) -> int:
 
 @kernel
 def add_up_to(values: FloatVector, level: float, indices: IntVector, n: int) -> int:
-    """Write the indices of all values that are at most ``level`` into ``indices[n:]``; return the new ``n``."""
+    """Append the indices of all values up to ``level`` to the ``n`` indices. Return the new number of indices."""
     for start in range(0, values.shape[0], LANES):
         mask = block_up_to(values, start, level)
         while mask != 0:
@@ -110,7 +111,7 @@ def add_up_to(values: FloatVector, level: float, indices: IntVector, n: int) -> 
 
 @kernel
 def random_up_to(values: FloatVector, level: float, count: int, rng: np.random.Generator) -> int:
-    """Draw one of the ``count`` indices whose value is at most ``level``."""
+    """Draw an index whose value is at most ``level``. There must be ``count`` such indices."""
     n = random_below(count, rng)
     if count == values.shape[0]:
         return n
@@ -119,7 +120,7 @@ def random_up_to(values: FloatVector, level: float, count: int, rng: np.random.G
 
 @kernel
 def draw_up_to(values: FloatVector, level: float, rng: np.random.Generator) -> int:
-    """Draw one of the indices whose value is at most ``level``. At least one must exist."""
+    """Draw an index whose value is at most ``level``. There must be at least one such index."""
     count, first = 0, 0
     for start in range(0, values.shape[0], LANES):
         count, first = counted(block_up_to(values, start, level), start, count, first)
@@ -137,7 +138,7 @@ def smallest(values: FloatVector) -> float:
 
 @kernel
 def smallest_above(values: FloatVector, level: float) -> float:
-    """Return the smallest number that is larger than ``level``, or infinity."""
+    """Return the smallest number above ``level``. If there is none, return infinity."""
     result = -inf
     for k in range(values.shape[0]):
         result = larger(result, -values[k] if values[k] > level else -inf)
@@ -146,7 +147,7 @@ def smallest_above(values: FloatVector, level: float) -> float:
 
 @kernel
 def highest(base: FloatVector, width: FloatVector, scale: float) -> float:
-    """Return the largest ``base + scale * width``."""
+    """Return the largest number in the vector ``base + scale * width``."""
     best = base[0] + scale * width[0]
     for k in range(base.shape[0]):
         best = larger(best, base[k] + scale * width[k])
@@ -155,7 +156,7 @@ def highest(base: FloatVector, width: FloatVector, scale: float) -> float:
 
 @kernel
 def find_at(base: FloatVector, width: FloatVector, scale: float, level: float) -> tuple[int, int]:
-    """Return at how many indices ``base + scale * width`` equals ``level`` (at least 1), and the first of them."""
+    """Count the indices at which ``base + scale * width`` equals ``level``. Return the count and the first index."""
     count, first = 0, 0
     for start in range(0, base.shape[0], LANES):
         count, first = counted(block_at(base, width, start, scale, level), start, count, first)
@@ -164,7 +165,7 @@ def find_at(base: FloatVector, width: FloatVector, scale: float, level: float) -
 
 @kernel
 def nth_at(base: FloatVector, width: FloatVector, scale: float, level: float, n: int) -> int:
-    """Return the n-th index (from 0) at which ``base + scale * width`` equals ``level``. It must exist."""
+    """Return index number ``n``, from 0, among the indices at which ``base + scale * width`` equals ``level``."""
     start = 0
     while True:
         mask = block_at(base, width, start, scale, level)
@@ -177,7 +178,7 @@ def nth_at(base: FloatVector, width: FloatVector, scale: float, level: float, n:
 
 @kernel
 def random_highest(base: FloatVector, width: FloatVector, scale: float, rng: np.random.Generator) -> int:
-    """Return the index of the largest ``base + scale * width``, a random one if several are equal."""
+    """Return the index of the largest number in ``base + scale * width``. Ties are broken at random."""
     best = highest(base, width, scale)
     ties, first = find_at(base, width, scale, best)
     return first if ties == 1 else nth_at(base, width, scale, best, random_below(ties, rng))
@@ -185,7 +186,7 @@ def random_highest(base: FloatVector, width: FloatVector, scale: float, rng: np.
 
 @kernel
 def first_most(counts: IntVector) -> int:
-    """Return the index of the largest integer, the first one if several are equal."""
+    """Return the index of the largest integer. If several are largest, return the first index."""
     best = 0
     for k in range(1, counts.shape[0]):
         if counts[k] > counts[best]:
@@ -195,7 +196,7 @@ def first_most(counts: IntVector) -> int:
 
 @kernel
 def nth_equal(counts: NDArray[np.signedinteger[Any]], count: int, n: int) -> int:
-    """Return the n-th index (from 0) at which ``counts`` equals ``count``, or -1 if there is none."""
+    """Return index number ``n``, from 0, among the indices at which ``counts`` equals ``count``, or -1."""
     for i in range(counts.shape[0]):
         n -= counts[i] == count
         if n < 0:
@@ -214,7 +215,7 @@ def fewest(counts: IntVector) -> int:
 
 @kernel
 def random_fewest(counts: IntVector, rng: np.random.Generator) -> int:
-    """Return the index of the smallest integer, a random one if several are equal."""
+    """Return the index of the smallest integer. Ties are broken at random."""
     least, ties = fewest(counts), 0
     for k in range(counts.shape[0]):
         ties += counts[k] == least
@@ -223,7 +224,7 @@ def random_fewest(counts: IntVector, rng: np.random.Generator) -> int:
 
 @kernel
 def first_above(sums: FloatVector | IntVector, value: float) -> int:
-    """Return the index of the first number above ``value``. The numbers ascend, and the last is above ``value``."""
+    """Return the index of the first number above ``value`` in a sorted vector. The last number must be above it."""
     low, high = 0, sums.shape[0] - 1
     while low < high:
         middle = (low + high) // 2

@@ -80,7 +80,7 @@ class Corpus(components.Component):
 
 class _Corpora(dict[str, Corpus]):
     def __missing__(self, name: str) -> Corpus:
-        raise errors.unknown_name("corpus", name, self)
+        raise errors.unknown_name("corpus", name, self, command="ltr-duel list corpora")
 
 
 _MICROSOFT: dict[str, Any] = {"licence": "Microsoft research agreement, no redistribution"}

@@ -42,14 +42,14 @@ class Dataset:
     grades : int
         The number of relevance grades (2, 3 or 5 in the public corpora).
     sha256 : str
-        The SHA-256 of the content. Pass ``""`` to compute it.
+        The SHA-256 of the content. If you pass ``""``, it is computed.
     feature_names : tuple of str
-        One name for each column. If the corpus is not well-known, the names are ``"1"``, ``"2"``, ...
+        The names of the features. If the corpus is not well-known, they are ``"1"``, ``"2"``, ...
     lower_is_better : bool
-        Whether features are ranks (1 is best), as in corpora for rank aggregation.
+        Whether the features are ranks, of which 1 is the best, as in corpora for rank aggregation.
     omits : bool
-        Whether the text file or the sparse matrix left out some values, which are 0 in ``features``. For XGBoost
-        models, the user must then say whether such values are zero or missing.
+        Whether the source of the corpus, a text file or a sparse matrix, left out some values. These values are 0 in
+        ``features``. If you use an XGBoost model, you must then say whether they mean zero or missing.
 
     Raises
     ------
@@ -114,11 +114,11 @@ class Dataset:
         frame : data frame
             A data frame of pandas, Polars, PyArrow or another library that narwhals reads. It needs a column for the
             query (for example ``qid``) and one for the grade (``label``). It may have a column for the document
-            (``docno``). All other columns are features, except the index of a data frame.
+            (``docno``). All other columns are features. The index of the data frame is not a feature.
         name : str
             The name of the corpus in plots and reports.
-        **reading
-            The options ``fill``, ``labels`` and ``unlabelled`` of `ReadOptions`.
+        **reading : object
+            The options ``fill``, ``labels`` and ``unlabelled``, which `ReadOptions` explains.
 
         Returns
         -------
@@ -163,11 +163,13 @@ class Dataset:
         documents : array_like of str, shape (n_docs,), optional
             The ids of the documents.
         feature_names : sequence of str, optional
-            One name for each column. By default the names of a data frame, or ``"1"``, ``"2"``, ...
+            The names of the features. By default, they are the names of the columns of a data frame, or ``"1"``,
+            ``"2"``, ...
         name : str
             The name of the corpus in plots and reports.
-        **reading
-            The options ``fill``, ``labels`` and ``unlabelled`` of `ReadOptions`, and for a sparse matrix ``omitted``.
+        **reading : object
+            The options ``fill``, ``labels`` and ``unlabelled``, which `ReadOptions` explains. A sparse matrix has the
+            option ``omitted``, too.
 
         Returns
         -------
@@ -217,7 +219,7 @@ class Dataset:
 
     @property
     def query_sizes(self) -> NDArray[np.int64]:
-        """Number of documents of each query, shape (n_queries,)."""
+        """The number of documents of each query, an array of shape (n_queries,)."""
         return np.diff(self.query_ptr)
 
     def with_relevant(self) -> Dataset:
@@ -263,7 +265,7 @@ class Dataset:
 
 
 class Description(NamedTuple):
-    """Facts about a corpus. Features are numbered from 0."""
+    """Facts about a corpus that `describe` finds. Features are numbered from 0."""
 
     sizes: NDArray[np.int64]  # (n_queries,) number of documents of each query
     grade_counts: NDArray[np.int64]  # (grades,) number of documents of each grade
@@ -275,7 +277,7 @@ class Description(NamedTuple):
 
 
 def describe(dataset: Dataset) -> Description:
-    """Count the documents, grades, odd features and missing values of a corpus.
+    """Count the documents of each query and each grade, and find features that are constant, equal or incomplete.
 
     Parameters
     ----------

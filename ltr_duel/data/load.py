@@ -44,34 +44,34 @@ def load_dataset(
     Parameters
     ----------
     path : str or Path
-        A feature file, a table, or a folder. Files may be compressed. A table is a file in Parquet, Arrow, CSV or TSV
-        with the columns that `Dataset.from_frame` needs. If a folder has files for the parts train, vali and test,
-        these parts are joined. If it has folders Fold1 to Fold5, their test parts are joined. A folder of the cache is
-        allowed, too.
+        The path of a feature file, of a table, or of a folder. Files may be compressed. A table is a file in Parquet,
+        Arrow, CSV or TSV with the columns that `Dataset.from_frame` needs. If a folder has files for the parts train,
+        vali and test, these parts are joined. If a folder has subfolders Fold1 to Fold5, the test parts of these
+        subfolders are joined. The path may also be a folder of the cache.
     name : str, optional
-        The name of the corpus in plots and reports. By default, it is made from the path.
+        The name of the corpus in plots and reports. By default, the name is made from the path.
     split : {"train", "vali", "test"}, optional
-        Read only this part of a folder.
+        The part of the folder that you want to read.
     fold : int, optional
-        Read only this fold of a folder with five folds.
+        The fold that you want to read, if the folder has five folds.
     grades : int, optional
-        The number of relevance grades, 0 included. By default, it is 2, 3 or 5, whichever is just enough for the grades
-        in the data. If 5 is too small, it is the highest grade plus 1.
+        The number of relevance grades, 0 included. By default, it is the smallest of the numbers 2, 3 and 5 that is
+        enough for the data. If 5 is too small, it is the highest grade plus 1.
     feature_names : sequence of str, optional
-        One name for each column. By default the names of a well-known corpus, or ``"1"``, ``"2"``, ...
+        The names of the features. By default, they are the names of a well-known corpus, or ``"1"``, ``"2"``, ...
     jobs : int
-        Number of threads, or -1 for one on each core. The corpus is the same for all numbers.
-    dialect, features, fill, labels, unlabelled, first_id, omitted
-        How text is read (see `ReadOptions`).
+        The number of threads, or -1 for one thread on each core. The number does not change the corpus.
+    dialect, features, fill, labels, unlabelled, first_id, omitted : optional
+        Options that say how text is read. `ReadOptions` explains them.
     cache : bool
-        Whether to use the cache, a folder in ``LTR_DUEL_HOME``. A corpus that takes more than 3 seconds to read is
-        stored there, and later calls open the stored copy.
+        Whether to use the cache, a folder in ``LTR_DUEL_HOME``. If a corpus takes more than 3 seconds to read, a copy
+        is stored in the cache, and later calls open the copy.
 
     Returns
     -------
     Dataset
-        Each feature is exactly ``float32(float(text))``. Numbers that are too large for float32 become the largest
-        float32.
+        The corpus, in which each feature is exactly ``float32(float(text))``. Numbers that are too large for float32
+        become the largest float32.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def load_dataset(
 
 
 def format_of(path: Path, split: str | None = None, fold: int | None = None, dialect: str | None = None) -> str:
-    """Describe the format in which `load_dataset` reads a path."""
+    """Name the format in which `load_dataset` reads a path."""
     if is_corpus(path):
         return "a folder of the cache"
     file = feature_files(path, split, fold)[0]
@@ -129,7 +129,6 @@ def format_of(path: Path, split: str | None = None, fold: int | None = None, dia
 
 
 def _open_or_read(files: Sequence[Path], options: ReadOptions, jobs: int, name: str, grades: int | None) -> Dataset:
-    """Open the stored copy of a corpus. If there is no copy, read the files, and store the corpus if this took long."""
     try:
         key = text_key(files, options)
     except OSError:

@@ -1,6 +1,6 @@
-"""Execute the runs whose results are missing.
+"""Execute the runs of an experiment whose results are missing.
 
-A process claims a block of runs, gives its runs to workers, and stores the results.
+Several processes can share the runs: each process claims some runs, executes them, and stores the results.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _TASK_SECONDS = 0.05  # work in one task; little is lost if a short task is inte
 
 
 class Report(NamedTuple):
-    """How many runs a call of `run_experiment` has done.
+    """The result of `run_experiment`: how many runs were executed, and how many are left.
 
     Examples
     --------
@@ -59,30 +59,30 @@ def run_experiment(
 ) -> Report:
     r"""Execute the runs of a schedule whose results are missing.
 
-    Several processes can call this function with one folder, and then divide the runs among them.
+    Several processes can call this function with the same folder, and then share the runs.
 
     Parameters
     ----------
     schedule : Schedule
-        The runs, as returned by `make_schedule`.
+        The runs of an experiment, which `make_schedule` lists.
     folder : str or Path
-        The store, which is the folder for the results. It is made if it does not exist.
+        The folder for the results (the store). A missing folder is created.
     backend : Backend, optional
-        Where the runs are executed; by default, on a thread for each core.
+        The workers that execute the runs; by default, one thread for each core.
     shard : Shard, optional
-        The part of the schedule to execute; by default, all of it.
+        The part of the schedule to execute; by default, the whole schedule.
     retry : bool
         Whether to repeat runs that failed earlier; by default, they are not repeated.
 
     Returns
     -------
     Report
-        The numbers of runs. If Ctrl-C ended the call, they count what was done before.
+        How many runs were executed, and how many are left. You get the report even if you press Ctrl-C.
 
     Raises
     ------
     InputError
-        If the store cannot be used or its disk is full, or if workers are lost. Finished runs are kept.
+        If the store cannot be used or its disk is full, or if workers crash. Finished runs are kept.
 
     Examples
     --------
@@ -155,8 +155,7 @@ class _Execution:
             progress.close()
 
     def _pass(self, workers: Workers, claims: Claims, progress: Progress) -> list[Block]:
-        """Execute all blocks that this process can claim; return the other blocks."""
-        others: list[Block] = []
+        others: list[Block] = []  # blocks that other processes have claimed
         parts = self._parts(claims, others)
         pending: dict[Future[Any], Block] = {}
         try:
@@ -177,7 +176,6 @@ class _Execution:
             self._keep(claims)
 
     def _parts(self, claims: Claims, others: list[Block]) -> Iterator[Block]:
-        """Claim blocks, and yield the runs of each task. Add blocks of other processes to ``others``."""
         for block in self._blocks:
             if not claims.take(block.name, len(block.repetitions)):
                 others.append(block)
@@ -192,7 +190,6 @@ class _Execution:
                 left = left[size:]
 
     def _left(self, block: Block) -> list[int]:
-        """Return the repetitions of a block that are still to do. Count the others as finished or failed."""
         done = self.index.done.get(block.group.digest, {})
         failed = {} if self.retry else self.index.failed.get(block.group.digest, {})
         missing = [repetition for repetition in block.repetitions if repetition not in done]
@@ -208,7 +205,6 @@ class _Execution:
         self._pace = (part.group.digest, max(seconds, 1e-6))
 
     def _keep(self, claims: Claims) -> None:
-        """Store the waiting outcomes, and release the claims on complete blocks."""
         rows, now = [], time.time()
         for (_, group, _), outcome, environment in self._waiting:
             problem = self.schedule.problems[group.problem].name
@@ -223,10 +219,9 @@ class _Execution:
             claims.finish(part.name, 1)
 
     def _keep_study(self) -> None:
-        """Store the study and its matrices, so that its results can be read without the original data."""
         self.store.prepare()
         self.store.keep_study(self.schedule.study)
-        for problem in self.schedule.problems:
+        for problem in self.schedule.problems:  # results can then be read without the original data
             path = self.store.problems / f"{problem.digest}.parquet"
             with suppress(InputError):  # a missing or damaged file is written again
                 if load_preferences(path).digest == problem.matrix.digest:

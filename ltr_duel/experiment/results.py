@@ -22,7 +22,7 @@ _SHORT = 8  # digits of a digest in a message
 
 
 class Condition(NamedTuple):
-    """A problem at a horizon. Only runs of one condition can be compared with each other."""
+    """A problem and a horizon. You can compare runs only if they have the same problem and the same horizon."""
 
     problem: str
     horizon: int
@@ -37,32 +37,32 @@ class _Finished(NamedTuple):
 
 
 class StudyResults:
-    r"""The finished runs in the folder of one or more experiments. They are read when they are needed.
+    r"""The results of experiments, which are read from their folder when you ask for them.
 
-    You can iterate over the conditions. Each step yields a `Condition` and its `ltr_duel.simulation.Results`.
+    A loop over this object yields each `Condition` together with its `ltr_duel.simulation.Results`.
 
     Parameters
     ----------
     folder : str or Path
-        The folder of results, which is called a store.
+        The folder that contains the results (the store).
     studies : sequence of str, optional
-        The experiments to read, each given by the first digits of its file's name in the folder ``studies`` of the
-        store; by default, all experiments.
+        The experiments to read; by default, all. Each experiment has a file in ``folder / "studies"``. Give the first
+        digits of the names of these files.
 
     Attributes
     ----------
     conditions : list of Condition
     problems, policies, regrets : list of str
-        The problems, the policies that have finished runs, and the regrets that the experiments name.
+        The names of the problems, of the policies that have finished runs, and of the regrets in the TOML files.
     specs, notes : list of str
-        The texts of the experiments' files, and the notes to print below every table and figure.
+        The texts of the TOML files, and the notes to print below every table and figure.
     repetitions : list of int
-        How many finished runs a policy has in a condition. If the numbers differ, all are listed in ascending order.
+        How many runs of a policy on a problem are finished. If the numbers differ, the list has several entries.
 
     Raises
     ------
     InputError
-        If the folder contains no results, a study is damaged, or two files or two studies contradict each other.
+        If the folder contains no results, a study is damaged, or two experiments contradict each other.
 
     Examples
     --------
@@ -110,7 +110,7 @@ class StudyResults:
                 yield condition, self.results(condition.problem, condition.horizon)
 
     def matrix(self, problem: str) -> PreferenceMatrix:
-        """Return the matrix that measures regret. Raise `InputError` if its file is missing or damaged."""
+        """Return the preference matrix of a problem. Raise `InputError` if its file is missing or damaged."""
         record = self._record(problem)
         path = self._store.problems / f"{record['digest']}.parquet"
         with suppress(InputError):
@@ -119,7 +119,7 @@ class StudyResults:
         raise InputError(f"{path}: missing or damaged; 'ltr-duel run' with the experiment's file writes it again")
 
     def results(self, problem: str, horizon: int | None = None) -> Results:
-        """Return the results on one problem at one horizon, by default the longest."""
+        """Return the results on a problem. By default, the longest horizon is used."""
         self._record(problem)
         horizons = [horizon for name, horizon, _ in self.conditions if name == problem]
         chosen = horizon or max(horizons)
@@ -145,17 +145,17 @@ class StudyResults:
         """Return all results as a table with a row for each run and checkpoint.
 
         The first columns are the problem with its description, the policy, the horizon, the repetition and the step
-        ``t``. The regret up to this step is in ``regret_average`` and so on. By default, the regrets that the
-        experiments' files name are computed. ``recommended`` is the ranker that the policy would name as the best.
-        ``correct`` is 1 if this ranker is the Condorcet winner, 0 if it is not, and NaN if there is no winner.
+        ``t``. Columns such as ``regret_average`` contain the regret up to step ``t``. By default, these are the regrets
+        that the TOML files name. ``recommended`` is the ranker that the policy regards as the best. ``correct`` is 1 if
+        this ranker is the Condorcet winner, 0 if it is not, and NaN if there is no Condorcet winner.
         """
         return self._joined(lambda results: self._table(results, regrets), facts=True)
 
     def final(self, regrets: Sequence[str] = ()) -> pd.DataFrame:
         """Return the last row of each run in `to_frame`, with a further column ``identified_at``.
 
-        The column holds the first checkpoint after which the run recommends only the winner. It is infinite if the run
-        ends with another recommendation, and NaN if there is no winner.
+        The column contains the checkpoint from which on the run always recommends the Condorcet winner. It is infinite
+        if the run recommends another ranker at its end, and NaN if there is no Condorcet winner.
         """
 
         def last_rows(results: Results) -> pd.DataFrame:
@@ -167,7 +167,7 @@ class StudyResults:
         return with_correct(results.to_frame(regrets or self.regrets), results.matrix.condorcet_winner)
 
     def summary(self, column: str = "") -> pd.DataFrame:
-        """Return the tables of `ltr_duel.simulation.Results.summary` for all conditions, as one table.
+        """Summarise all results in one table, as `ltr_duel.simulation.Results.summary` does for one problem.
 
         By default, average regret is summarised. If a problem has no Condorcet winner, its Copeland regret is
         summarised instead, and a last column ``regret`` names the regret of each row.
@@ -186,7 +186,6 @@ class StudyResults:
     def _joined(
         self, table: Callable[[Results], pd.DataFrame], *, facts: bool = False, last: bool = False
     ) -> pd.DataFrame:
-        """Join the tables of all conditions. With ``facts``, add the columns that describe the problem."""
         parts = []
         for problem, horizon, values in self.conditions:
             if not self._finished(problem, horizon):

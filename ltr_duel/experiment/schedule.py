@@ -31,7 +31,7 @@ class Shard(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Some repetitions that a process claims together. All processes give this block the same name."""
+    """Some runs that a process claims together. The name of a block is the same in all processes."""
 
     name: str
     group: Group
@@ -73,13 +73,13 @@ class Schedule:
         return len(self.study.groups) * self.file.spec.repetitions
 
     def shard(self, shard: Shard | None) -> Iterator[tuple[Group, range]]:
-        """Yield each group with the repetitions that belong to a shard; without a shard, with all repetitions."""
+        """Yield each group, and its repetitions that belong to a shard. If ``shard`` is None, yield all repetitions."""
         (number, parts), repetitions = shard or Shard(), self.file.spec.repetitions
         for position, group in enumerate(self.study.groups):
             yield group, range((number - 1 - position * repetitions) % parts, repetitions, parts)
 
     def blocks(self, shard: Shard | None) -> Iterator[Block]:
-        """Yield the blocks of a shard. A block has many short runs, or a single long run."""
+        """Divide the runs of a shard into blocks. A block has many short runs, or a single long run."""
         for group, repetitions in self.shard(shard):
             size = max(1, min(_BLOCK_RUNS, _BLOCK_STEPS // group.horizon))
             for start in range(0, len(repetitions), size):
@@ -87,7 +87,7 @@ class Schedule:
                 yield Block(f"{group.digest}-{part[0]}", group, part)
 
     def task(self, group: Group, repetitions: Sequence[int]) -> Task:
-        """Return a task that executes these runs. Write their problem into the cache."""
+        """Return a task that executes repetitions of a group. The problem of the group is written into the cache."""
         folder = str(self.problems[group.problem].folder)
         return Task(group.label, folder, self.study.key(group), tuple(repetitions), self.file.plugins)
 
@@ -108,18 +108,18 @@ def make_schedule(
     spec : str, Path or SpecFile
         The TOML file, or the result of `read_spec`.
     plugins : sequence of path
-        Python files with plug-ins, besides the plug-ins that the TOML file names.
+        More Python files with plug-ins, in addition to the files that the TOML file names.
     jobs : int
         The number of threads that estimate matrices; -1, the default, means one for each core.
     estimate : bool
-        Whether to estimate matrices that are missing; by default True. If False, placeholders replace these matrices,
-        and the schedule cannot be executed.
+        Whether to estimate preference matrices that are missing; by default True. If False, you can count the runs of
+        the schedule, but not execute them.
 
     Returns
     -------
     Schedule
-        The runs; ``len`` gives their number. Each of the ``problems`` has a ``name`` and a ``matrix``, which measures
-        regret.
+        The list of runs. ``len(schedule)`` is the number of runs. ``schedule.problems`` is a list; each problem has a
+        ``name`` and a preference matrix (``matrix``).
 
     Raises
     ------

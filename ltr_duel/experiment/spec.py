@@ -1,4 +1,4 @@
-"""Read the TOML file that describes an experiment. The data that it names are not read yet.
+"""Read the TOML file that describes an experiment. Data files are not read yet.
 
 A key can list several values. All combinations are then run: each problem with each policy, horizon and repetition.
 """
@@ -47,7 +47,7 @@ _model = schema.one_of("model of utilities", ("normal", "linear", "logistic", "n
 
 @dataclass(frozen=True)
 class Subsets:
-    """Random subsets of the rankers, each of which is a problem."""
+    """The settings for drawing random subsets of the rankers. Each subset becomes a problem of its own."""
 
     size: tuple[int, ...] = schema.axis(schema.whole(1, 100_000), "size = [5, 10]")
     count: int = schema.value(schema.whole(1, 100_000), default=1)
@@ -68,7 +68,7 @@ class Synthetic:
 
 @dataclass(frozen=True)
 class ProblemSpec:
-    """The keys that all problems have."""
+    """The settings that all kinds of problems have."""
 
     name: str = schema.value(schema.text, default="")  # for a corpus, it replaces the name of the corpus
     source: str = schema.value(schema.text, default="")  # origin of the data, for the column ``source``
@@ -76,13 +76,13 @@ class ProblemSpec:
 
     @property
     def origin(self) -> dict[str, str]:
-        """The columns of the results that say where the problem is from."""
+        """The source of the problem and the note on it, which become columns of the results."""
         return {key: text for key, text in (("source", self.source), ("note", self.note)) if text}
 
 
 @dataclass(frozen=True)
 class ReadingSpec(ProblemSpec):
-    """How the feature files of a corpus are read. The keys are parameters of `load_dataset`."""
+    """The settings for reading the feature files of a corpus. `load_dataset` explains them."""
 
     split: str | None = schema.value(schema.one_of("split", ("train", "vali", "test")), default=None)
     fold: int | None = schema.value(schema.whole(1, 5), default=None)
@@ -96,11 +96,11 @@ class ReadingSpec(ProblemSpec):
 
     @property
     def reading(self) -> dict[str, Any]:
-        """The keys that have a value in the file."""
+        """The settings for reading feature files, without those that are not given."""
         return {key: value for key in READING if (value := getattr(self, key)) is not None}
 
     def check_reading(self, *, file_given: bool) -> None:
-        """Raise an error if a value is invalid, or if there is a value but no file to read."""
+        """Raise an error if a setting is invalid, or if there are settings but no feature files."""
         if self.reading and not file_given:
             raise InputError(f"'{next(iter(self.reading))}' requires 'path'")
         ReadOptions(**{key: value for key, value in self.reading.items() if key not in ("split", "fold")})
@@ -112,7 +112,7 @@ READING = [field.name for field in fields(ReadingSpec) if field not in fields(Pr
 
 @dataclass(frozen=True)
 class CorpusSpec(ReadingSpec):
-    """The rankers of a corpus. The clicks of simulated users compare the rankers."""
+    """A problem whose arms are the rankers of a corpus. Clicks of simulated users compare the rankers."""
 
     path: tuple[str, ...] = schema.axis(schema.text, default=())
     synthetic: Synthetic | None = schema.table(Synthetic, default=None)
@@ -142,7 +142,7 @@ class CorpusSpec(ReadingSpec):
 
 @dataclass(frozen=True)
 class MatrixSpec(ProblemSpec):
-    """Preference matrices from files, from numbers in the TOML file, or from synthetic families."""
+    """A problem that is given by its preference matrix: a file, numbers in the TOML file, or a synthetic family."""
 
     file: tuple[str, ...] = schema.axis(schema.text, default=())
     p: tuple[tuple[float, ...], ...] | None = schema.value(_square, default=None)
@@ -171,7 +171,7 @@ class MatrixSpec(ProblemSpec):
 
 @dataclass(frozen=True)
 class UtilitySpec(ReadingSpec):
-    """Arms with random utilities. An arm with a higher mean utility wins more often."""
+    """A problem whose arms have random utilities. The higher the mean utility of an arm is, the more often it wins."""
 
     set: tuple[str, ...] = schema.axis(schema.one_of("set of utilities", UTILITY_SETS), default=())
     means: tuple[float, ...] = schema.axis(schema.number(-1e9, 1e9), default=())
@@ -194,10 +194,9 @@ class UtilitySpec(ReadingSpec):
 
 
 def _policy(entry: Any) -> tuple[str, ...]:
-    """Return the policies that an entry means. ``{name = "rucb", alpha = [0.51, 1]}`` means two policies."""
     if isinstance(entry, str):
         labels: tuple[str, ...] = (schema.text(entry),)
-    elif isinstance(entry, dict) and "name" in entry:
+    elif isinstance(entry, dict) and "name" in entry:  # {name = "rucb", alpha = [0.51, 1]} means two policies
         names = [name for name in entry if name != "name"]
         lists = [value if isinstance(value, list) else [value] for value in map(entry.get, names)]
         if (many := math.prod(map(len, lists))) > _MOST_LABELS:
@@ -267,7 +266,7 @@ def read_spec(path: str | Path, content: str | None = None, *, plugins: Sequence
     content : str, optional
         The text of the file. If it is given, the file need not exist.
     plugins : sequence of path
-        Python files with plug-ins, besides the plug-ins that the TOML file names.
+        More Python files with plug-ins, in addition to the files that the TOML file names.
 
     Returns
     -------
@@ -276,7 +275,7 @@ def read_spec(path: str | Path, content: str | None = None, *, plugins: Sequence
     Raises
     ------
     InputError
-        If the file does not exist, is not TOML, or contains an invalid value. The message names the key.
+        If the file does not exist, is not TOML, or contains an invalid value. The message names the key of the value.
 
     Examples
     --------

@@ -3,7 +3,7 @@
 Usually, documents with equal scores (tied documents) are put into an order once, before all comparisons. Two tie rules
 draw a new random order in each comparison. The rule ``resample`` uses the new order for the list and for the credit.
 The rule ``redraw_at_inference`` draws one order for the list and another order for the credit. A ranker may then get no
-credit for a document that it contributed. This rule repeats a mistake of a public implementation.
+credit for a document that it contributed. ``redraw_at_inference`` repeats a mistake of a public implementation.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ COMPARISON_NUMBERS = 1  # version number; it is raised if a seed gives other out
 
 
 class Comparison(NamedTuple):
-    """The arrays with which one thread compares rankers on simulated users."""
+    """Working memory for simulated comparisons. Make it with `Comparer.open`, once for each thread."""
 
     lists: Lists
     relevance: SmallIntVector  # (n_docs,)
@@ -62,18 +62,18 @@ class Comparer:
     rankings : Rankings
         The rankers to compare.
     clicks : ClickModel
-        The simulated users. The model must have as many relevance grades as the corpus.
+        The model of the simulated users. It must have as many relevance grades as the corpus.
     method : str or Method
-        The comparison method. A name may have parameters (``probabilistic:tau=1``).
+        The comparison method. Give its name, with parameters if you like (``probabilistic:tau=1``), or a `Method`.
     outcome : str, optional
-        The outcome rule, which says who won. The default is the first rule of the method.
+        The rule that decides who won (the outcome rule); by default, the first rule of the method.
     top : int
         Number of documents in a list, at most 1,000.
 
     Raises
     ------
     InputError
-        If a setting is invalid, or no document is relevant.
+        If a setting is invalid, or if the corpus has no relevant document.
 
     Examples
     --------
@@ -172,9 +172,9 @@ def compare_pair(
     comparison : Comparison
         The result of `Comparer.open`.
     query, first, second : int
-        Positions of the query and of the two rankers.
+        The indices of the query and of the two rankers in ``rankings``.
     lists_rng, clicks_rng : numpy.random.Generator
-        Generators for the list and for the user's clicks.
+        Random generators, one to draw the list and one to simulate the clicks.
 
     Returns
     -------
@@ -216,16 +216,16 @@ def compare_slate(
     comparison : Comparison
         The result of `Comparer.open`.
     query : int
-        Position of the query.
+        The index of the query in ``rankings``.
     slate : ndarray of int64
-        The first ``size`` entries are the positions of the rankers to compare, all different.
+        The indices of the rankers to compare, which must differ. Entries after the first ``size`` are ignored.
     size : int
         Number of rankers to compare.
     won : ndarray of int8, shape (size, size) or larger
-        The outcomes are written here. For a < b, ``won[a, b]`` is +1 if ``slate[a]`` won against ``slate[b]``, -1 if it
+        The array for the outcomes. For a < b, ``won[a, b]`` is +1 if ``slate[a]`` won against ``slate[b]``, -1 if it
         lost, and 0 for a tie.
     lists_rng, clicks_rng : numpy.random.Generator
-        Generators for the list and for the user's clicks.
+        Random generators, one to draw the list and one to simulate the clicks.
 
     Returns
     -------
@@ -269,7 +269,7 @@ def click_list(c: Comparison, query: int, length: int, rng: Generator) -> int:
 
 @kernel
 def redraw_ties(comparison: Comparison, query: int, slate: IntVector, size: int, rng: Generator) -> None:
-    """Shuffle the tied documents of a query. Row a of `current` receives the new order of ranker ``slate[a]``."""
+    """Shuffle the tied documents of a query for each ranker of a slate. Write the orders to ``comparison.current``."""
     current, start = comparison.current, comparison.lists.query_ptr[query]
     documents = comparison.lists.query_ptr[query + 1] - start
     current.query_ptr[1] = documents

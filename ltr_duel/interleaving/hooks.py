@@ -4,10 +4,10 @@
 
 The owner of a shown document is the ranker that contributed it. This ranker also owns the clicks on the document.
 
-A method is a module with a class ``State`` and some functions. ``State`` is a NamedTuple of constants, and of arrays
-that are reused in each comparison. The function ``init`` returns a state. `draw_pair` and `credit_pair` compare two
-rankers, and `draw_slate` and `credit_slate` compare a set (a slate). A method needs the first two functions, the last
-two, or all four. `find_contributors` and `draw_mirrored` are optional. They reduce the variance of estimated
+A method is a module with a class ``State`` and some functions. A state is a NamedTuple with constants, and with arrays
+that every comparison uses again. The function ``init`` returns a state. A method that compares two rankers
+defines `draw_pair` and `credit_pair`. A method that compares sets of rankers (slates) defines `draw_slate` and
+`credit_slate`. The functions `find_contributors` and `draw_mirrored` are optional, and reduce the variance of estimated
 preferences. If the method has parameters, the NamedTuple ``Params`` has their names and default values.
 
 Numba compiles these functions, so they need no decorator. A comparison must not depend on earlier comparisons. If a
@@ -24,7 +24,7 @@ from ltr_duel.core import FloatVector, IntVector, SignMatrix, SmallIntMatrix, di
 
 
 class Lists(NamedTuple):
-    """The rankings of all rankers. Query q has the columns ``query_ptr[q]:query_ptr[q + 1]``."""
+    """The rankings of all rankers. The columns of query q begin at ``query_ptr[q]``."""
 
     order: SmallIntMatrix  # (K, n_docs) positions of documents within their query, best first
     rank: SmallIntMatrix  # (K, n_docs) rank of each document; 1 = best
@@ -32,7 +32,7 @@ class Lists(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """Arrays for one shown list of up to ``top`` documents, and for its clicks."""
+    """A list of documents that a user sees, and the clicks on it. The arrays have room for ``top`` documents."""
 
     shown: IntVector  # (top,) the shown documents, from the top, as positions within their query
     owner: IntVector  # (top,) the owner of each document, as a position in the pair or slate; -1 for no owner
@@ -80,10 +80,10 @@ def credit_slate(
 def find_contributors(
     state: Any, lists: Lists, query: int, first: int, second: int, page: Shown, n_clicks: int, q: FloatVector
 ) -> None:
-    """Write into ``q[k]``, for each clicked position k, the probability that ``first`` contributed the document.
+    """Compute for each clicked position k the probability ``q[k]`` that the ranker ``first`` contributed the document.
 
-    This function is optional. It lets estimates of preferences average over all possible contributors. Define it only
-    if the contributors in a given list are independent of each other and of the clicks.
+    This optional function makes estimated preferences more precise. Do not define it if the contributors of a list's
+    documents depend on each other or on the clicks.
     """
     raise TypeError("this method does not find contributors")
 
@@ -92,9 +92,9 @@ def find_contributors(
 def draw_mirrored(
     state: Any, lists: Lists, query: int, first: int, second: int, page: Shown, uniforms: FloatVector, rng: Generator
 ) -> int:
-    """Draw a list as `draw_pair` does, but from given random numbers in [0, 1), one for each position.
+    """Draw a list as `draw_pair` does, but use the random numbers ``uniforms``, one for each position.
 
-    This function is optional. A second call, with the same numbers but with the two rankers exchanged, must let the
-    other ranker contribute the document at each position.
+    This function is optional. If the two rankers are exchanged, and the same numbers are used again, then the other
+    ranker must contribute the document at each position.
     """
     raise TypeError("this method does not draw mirrored lists")

@@ -11,7 +11,7 @@ from ltr_duel.interleaving import hooks
 
 
 class MethodError(InputError):
-    """A comparison method gives wrong results or cannot be compiled.
+    """The error if a comparison method gives wrong results or cannot be compiled.
 
     Examples
     --------
@@ -28,29 +28,29 @@ class Method(components.Component):
     ----------
     name, params, limits, choices, cite, where : see `ltr_duel.core.Component`
     state : type
-        The class of the objects that ``init`` returns. If the method is compiled, it is a NamedTuple.
+        The class of the state that ``init`` returns. For a compiled method, it must be a NamedTuple.
     init : callable
         ``init(size, params, outcome)`` returns a state: the constants and arrays that the other functions need.
     draw_pair, credit_pair, draw_slate, credit_slate, find_contributors, draw_mirrored : callable, optional
         `ltr_duel.interleaving.hooks` explains these functions. To compare two rankers, a method needs ``draw_pair`` and
         ``credit_pair``. To compare a set of rankers (a slate), it needs ``draw_slate`` and ``credit_slate``.
     posterior : tuple of str
-        Outcome rules that compute a mean over all rankers that may have contributed the clicked documents, and return
-        the sign of this mean.
+        Names of the outcome rules that average over all rankers that may have contributed a clicked document. The
+        outcome is the sign of the average.
     outcomes : tuple of str
         Names of the outcome rules for two rankers. A rule says who won, given the clicks. By default, the first rule
         is used.
     slate_outcomes : tuple of str
-        Names of the outcome rules for sets. By default, sets have only the first rule of ``outcomes``.
+        Names of the outcome rules for sets of rankers; by default, only the first rule of ``outcomes``.
     biased : tuple of str
-        Outcome rules that favour one of two rankers even if users click at random.
+        Names of the outcome rules that favour one of two rankers even if users click at random.
     shows, wins, needs, cost : str
         Texts for the documentation: how the list is built, which ranker wins, what the method requires, and how long a
         comparison takes.
     compiled : bool
         Whether numba compiles the functions. By default True.
     version : int
-        Raise this number when you change the method so that a seed gives other results. By default 1.
+        The version of the method, by default 1. Increase it when you change the results of the method for a seed.
 
     Examples
     --------
@@ -97,7 +97,7 @@ class Method(components.Component):
         return (self.slate_outcomes or self.outcomes[:1]) if sets else self.outcomes
 
     def require_outcome(self, outcome: str) -> None:
-        """Raise `InputError` if the method has no such outcome rule."""
+        """Raise `InputError` if the method has no outcome rule of this name."""
         if outcome not in self.outcomes:
             raise errors.unknown_name(f"outcome rule of {self.name} called", outcome, self.outcomes)
 
@@ -123,7 +123,7 @@ class Method(components.Component):
 
 
 def bind(method: Method) -> None:
-    """Connect the functions in `hooks` with the functions of this method."""
+    """Let the functions in `ltr_duel.interleaving.hooks` call the functions of a method."""
     halves = method.pairs != (method.credit_pair is not None) or method.slates != (method.credit_slate is not None)
     if halves or not (method.pairs or method.slates):
         needed = "draw_pair and credit_pair, draw_slate and credit_slate, or all four"
@@ -139,7 +139,7 @@ METHODS: components.Registry[Method] = components.Registry(
 
 
 def able_methods(*, sets: bool) -> list[str]:
-    """Return the names of the methods for sets of rankers, or of the methods for pairs."""
+    """Return the names of all methods that compare sets of rankers, or pairs if ``sets`` is False."""
     return [method.name for method in METHODS if (method.slates if sets else method.pairs)]
 
 

@@ -1,7 +1,7 @@
 """Interleave the result lists of a search application, to find out from clicks which ranker is better.
 
 `interleave` merges one list of document ids from each ranker into one page. You show this page to a user, and pass the
-clicked documents to `Page.credit`, which says who won. The methods are the same as in the simulations.
+clicked documents to `Page.credit`, which says who won. Simulations use the same comparison methods.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ltr_duel.interleaving.workspace import Workspace, fresh_rng, workspace
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Page:
-    """A list to show to a user. When the user has clicked, `credit` says which ranker won.
+    """A page to show to a user. When the user has clicked, `credit` says which ranker won.
 
     `interleave` returns pages. `to_json` stores a page, so that the clicks can be credited later in another process.
     A page numbers the documents from 0, in the order in which they first appear in the lists of the rankers.
@@ -44,18 +44,18 @@ class Page:
     shown : tuple
         The ids of the shown documents, from the top.
     owners : tuple of str or None
-        For each shown document, the name of the ranker that contributed it. None if no single ranker contributed
+        The names of the rankers that contributed the shown documents. An owner is None if no single ranker contributed
         the document.
     method : str or Method
-        The name of the comparison method with its parameters, or the `Method` if it is not registered.
+        The comparison method: its name with parameters, or a `Method` that is not registered.
     outcome : str
-        The outcome rule, which says who won.
+        The rule that decides who won (the outcome rule).
     numbers : tuple of int
         The numbers of the shown documents, from the top.
     orders : ndarray of int16, shape (rankers, documents)
         For each ranker, the numbers of all documents, best first.
     kept : tuple of float
-        Numbers that the method stored when it drew the list, for the credit.
+        Numbers that the method stored when it drew the list, and needs to credit the clicks.
 
     Examples
     --------
@@ -190,18 +190,18 @@ def interleave(
     ----------
     rankings : mapping of str to sequence
         The names of 2 to 200 rankers, each with its list of document ids, best first. Ids must be hashable. The lists
-        may have different lengths and documents. If documents are missing from a list, they are added at its end in
-        the order of their best rank in the other lists. All lists together have at most 10,000 documents.
+        may have different lengths and documents. A document that is missing from a list is added at the end of the
+        list. All lists together have at most 10,000 documents.
     method : str or Method
-        The comparison method. A name may have parameters (``"probabilistic:tau=1"``).
+        The comparison method. Give its name, with parameters if you like (``"probabilistic:tau=1"``), or a `Method`.
     outcome : str
-        The outcome rule, which says who won. The default is the first rule of the method.
+        The rule that decides who won (the outcome rule); by default, the first rule of the method.
     top : int
         Largest number of documents on the page, from 1 to 1,000.
     seed : int, optional
-        With a seed, the same lists always give the same page. By default, each page is random.
+        The seed of the random numbers. With a seed, the same lists always give the same page.
     rng : numpy.random.Generator, optional
-        A generator to use instead of a seed, for example if you draw many pages.
+        A random generator to use instead of a seed, for example if you draw many pages.
 
     Returns
     -------

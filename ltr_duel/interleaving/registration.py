@@ -61,7 +61,7 @@ def register(module: str, **attributes: Any) -> Method:
 
 
 class Functions(NamedTuple):
-    """The state of a method that calls two Python functions of a user."""
+    """The state of a comparison method that is written as two Python functions."""
 
     name: str
     top: int
@@ -70,7 +70,7 @@ class Functions(NamedTuple):
 
 
 def method_from_functions(name: str, draw: Draw, credit: Credit, *, slates: bool = True, **attributes: Any) -> Method:
-    """Make a comparison method of two plain Python functions.
+    """Make a comparison method from two plain Python functions.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def method_from_functions(name: str, draw: Draw, credit: Credit, *, slates: bool
     Returns
     -------
     Method
-        You can pass it in place of the name of a method. `check_method` tests whether it is correct.
+        The new method, which you can use in place of a name. `check_method` tests whether the method is correct.
 
     Examples
     --------

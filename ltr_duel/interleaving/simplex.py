@@ -1,10 +1,9 @@
 """Find out how often each list should be shown so that a comparison of two rankers is fair.
 
-The solver `fairest` receives a number for each list (its worth), and a table of credits with one column for each list
-and one row for each position. It finds a probability for each list, the vector p. The mean credit at each position is
-an entry of ``table @ p``, and the bias is the sum of the absolute values of these entries. The solver is the revised
-simplex method. It first makes the bias as small as possible. Then it makes the mean worth as large as possible, but
-keeps the smallest bias.
+The solver `fairest` gets the credits of each list. A credit belongs to a position of the list. It is positive if the
+position favours the first ranker, and negative if it favours the second ranker. `fairest` finds a probability for each
+list, so that the mean credit of every position is as close to 0 as possible. The caller also gives each list a number,
+its worth. If several solutions are equally fair, `fairest` takes the solution with the largest mean worth.
 
 Dantzig, Orden, Wolfe. The generalized simplex method. Pacific Journal of Mathematics 1955.
 """
@@ -23,12 +22,10 @@ _MOST_PIVOTS = 10_000  # limit in case of rounding errors; 3,000 random programs
 
 
 class Program(NamedTuple):
-    """A linear program with n = columns + 2 * rows variables and m = rows + 1 equations, and the arrays of its solver.
+    """A linear program, and the arrays that its solver needs."""
 
-    The first variables are the probabilities p. Then each row has two variables: the positive and the negative part of
-    its mean credit.
-    """
-
+    # There are m = rows + 1 equations and n = columns + 2 * rows variables: the probabilities of the lists (columns)
+    # and, for each position (row), the positive and the negative part of its mean credit. Their sum is the bias.
     table: FloatMatrix  # (rows, n) the caller fills the first ``columns`` columns
     worth: FloatVector  # (n,) the caller fills the first ``columns`` entries
     cost: FloatVector  # (n,) cost of each variable in the current phase
@@ -42,7 +39,7 @@ class Program(NamedTuple):
 
 
 def new_program(rows: int, columns: int) -> Program:
-    """Allocate a program."""
+    """Return a program whose arrays are empty."""
     m, n = rows + 1, columns + 2 * rows
     worth, cost, reduced = np.zeros((3, n))
     value, price, entering = np.zeros((3, m))
@@ -53,9 +50,9 @@ def new_program(rows: int, columns: int) -> Program:
 
 @kernel
 def fairest(program: Program, rows: int, columns: int) -> float:
-    """Solve the program, and return the smallest possible bias.
+    """Solve a program by the revised simplex method. Return the bias: the sum of the distances of mean credits from 0.
 
-    The solution is in ``program``: variable ``basis[i]`` has the value ``value[i]``. All other variables are 0.
+    In the solution, variable ``program.basis[i]`` has the value ``program.value[i]``. All other variables are 0.
     """
     table, variables = program.table, columns + 2 * rows
     program.inverse[: rows + 1, : rows + 1] = 0.0
@@ -87,7 +84,7 @@ def fairest(program: Program, rows: int, columns: int) -> float:
 
 @kernel
 def improve(program: Program, rows: int, columns: int, variables: int) -> None:
-    """Exchange variables of the basis until the cost cannot be reduced."""
+    """Make the cost of a program as small as possible by steps of the simplex method."""
     for _ in range(_MOST_PIVOTS):
         enters = best_entry(program, rows, columns, variables)
         if enters < 0:
@@ -104,7 +101,7 @@ def improve(program: Program, rows: int, columns: int, variables: int) -> None:
 
 @kernel
 def best_entry(program: Program, rows: int, columns: int, variables: int) -> int:
-    """Return the variable that should enter the basis, or -1 if none reduces the cost."""
+    """Return the variable that should enter the basis, or -1 if the cost cannot become smaller."""
     price, reduced = program.price, program.reduced
     price[: rows + 1] = 0.0
     for i in range(rows + 1):
@@ -130,7 +127,7 @@ def best_entry(program: Program, rows: int, columns: int, variables: int) -> int
 
 @kernel
 def leaving(program: Program, rows: int, columns: int) -> int:
-    """Return the position in the basis of the variable that should leave, or -1 if none should leave."""
+    """Return which variable should leave the basis, as its position in the basis; -1 if there is none."""
     for i in range(rows + 1):  # a barred variable that is in the basis must stay 0, so it leaves first
         j = program.basis[i]
         barred = j >= columns and program.barred[j] == 1 and program.value[i] < _PIVOT

@@ -1,7 +1,7 @@
 """The controls with which an operator steers an experiment: pause, resume, share, drop, winner, end.
 
-Each use of a control is a row of the store. The state of the controls (`Controls`) follows from all rows, and the plan
-contains this state. When a ranker is dropped, a new policy for the other rankers starts, and learns from their earlier
+The store keeps each use of a control. `fold` finds from all uses the state of the experiment (`Controls`), for example
+that it is paused. If a ranker is dropped, a new policy for the other rankers starts, and learns from their earlier
 outcomes. The other controls do not change the pages of users who stay in the experiment.
 """
 
@@ -26,7 +26,7 @@ RUNS, PAUSED, WINNER, ENDED = "experiment", "paused", "winner", "ended"
 
 
 class Control(NamedTuple):
-    """One use of a control, which is a row of the store."""
+    """One use of a control: what an operator did, and when."""
 
     action: str  # one of `ACTIONS`
     ranker: str = ""  # for "drop" and "winner"
@@ -37,18 +37,18 @@ class Control(NamedTuple):
     version: int = 0  # version of the plan at that time
 
     def row(self) -> tuple[float, str, str, str]:
-        """Return the values of this control's row in the store."""
+        """Return this use of a control as a row for the store."""
         value = {"ranker": self.ranker, "share": self.share, "holdback": self.holdback, "version": self.version}
         return self.time, self.action, json.dumps(value), self.who
 
     @classmethod
     def of_row(cls, time: float, action: str, value: str, who: str) -> Control:
-        """Return the use of a control that a row of the store describes."""
+        """Read the use of a control from a row of the store."""
         return cls(action, who=who, time=time, **json.loads(value))
 
 
 class Controls(NamedTuple):
-    """The state of the controls after all their uses."""
+    """The state of an experiment as its operators have set it: running or paused, for which users, which rankers."""
 
     mode: str = RUNS  # "experiment", "paused", "winner" or "ended"
     winner: str | None = None  # the ranker served instead of the experiment; while paused, "resume" will serve it again
@@ -59,7 +59,7 @@ class Controls(NamedTuple):
 
     @property
     def words(self) -> str:
-        """The state in words."""
+        """The state in words, for a person who reads it."""
         mode = {
             RUNS: "running, with all users" if self.share == 1 else f"running, with {self.share:.3g} of the users",
             PAUSED: f"paused; 'resume' serves {self.winner}" if self.winner else "paused",
@@ -74,7 +74,7 @@ class Controls(NamedTuple):
         return tuple(k for k, name in enumerate(settings.rankers) if name not in self.dropped)
 
     def after(self, control: Control, settings: Settings) -> Controls:
-        """Return the state after one more use. Raises `InputError` if the use is invalid or changes nothing."""
+        """Return the state after a control is used. Raises `InputError` if the use is invalid or changes nothing."""
         action, ranker = control.action, control.ranker
         errors.require_one_of("control", action, ACTIONS)
         if self.mode == ENDED:
@@ -120,7 +120,7 @@ class Controls(NamedTuple):
 
 
 def fold(controls: Iterable[Control], settings: Settings) -> Controls:
-    """Return the state of the controls after all their uses."""
+    """Return the state of an experiment after its controls were used in this order."""
     state = Controls(share=settings.share, holdback=settings.holdback)
     for control in controls:
         state = state.after(control, settings)
@@ -133,7 +133,7 @@ def controls_in(db: sqlite3.Connection) -> list[Control]:
 
 
 def add_control(db: sqlite3.Connection, settings: Settings, control: Control) -> Controls:
-    """Store the use of a control, and return the state after it. The caller begins and ends the transaction."""
+    """Store the use of a control, and return the new state. The caller begins and ends the transaction."""
     require_text("the name of the operator", control.who, 100, empty=True)
     if control.action != "share" and (control.share, control.holdback) != (None, None):
         raise InputError(f"'{control.action}' takes no share and no holdback")
@@ -147,13 +147,13 @@ def add_control(db: sqlite3.Connection, settings: Settings, control: Control) ->
 
 
 def require_policy(settings: Settings, before: Controls, control: Control) -> None:
-    """Raise `InputError` if the policy cannot work without a dropped ranker."""
+    """Raise `InputError` if a ranker is to be dropped, but the policy cannot work without this ranker."""
     if control.action == "drop":
         Planner(settings, before.after(control, settings).left(settings))  # too slow for a transaction
 
 
 def control_store(store: str | Path, control: Control) -> Controls:
-    """Use a control of an experiment, which another process may serve, and return the state after it."""
+    """Use a control of an experiment, and return the new state. Another process may serve the experiment."""
     with closing(connected(store)) as db:
         try:
             settings = settings_in(db, store)
@@ -167,7 +167,7 @@ def control_store(store: str | Path, control: Control) -> Controls:
 
 
 def read_controls(store: str | Path) -> tuple[Controls, list[Control]]:
-    """Return the state of the controls of a store, and all uses of controls."""
+    """Read the state of an experiment (running, paused and so on) from its store, and all uses of controls."""
     with reading(store) as db:
         used = controls_in(db)
         return fold(used, settings_in(db, store)), used

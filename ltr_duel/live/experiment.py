@@ -40,7 +40,7 @@ _EVENT = "INSERT OR IGNORE INTO events SELECT ?1, ?2, ?3, ?4, ?5, ?6 FROM exposu
 
 
 class Experiment:
-    """A live experiment with its store. Make it with `Experiment.open`. Several threads may use it.
+    """A live experiment, which keeps its data in a store. Make it with `Experiment.open`. Several threads may use it.
 
     When a call returns, its changes are on disk. A call that raises an error has changed nothing.
 
@@ -49,18 +49,18 @@ class Experiment:
     store : Store
         An open store.
     settings : Settings
-        The settings in the store. They become the attribute ``settings``.
+        The settings of the experiment, as they are in the store. They become the attribute ``settings``.
     keys : Keys
-        The secrets that sign tokens.
+        The secret keys that sign the tokens of pages.
     clock : callable
         A function that returns the time in seconds since 1970.
 
     Attributes
     ----------
     plan : LivePlan
-        The plan that decides searches now.
+        The current plan, which decides the page that a search gets.
     controls : Controls
-        The state of the controls. The attribute ``used`` lists all their uses.
+        The state of the experiment, for example paused. The attribute ``used`` lists all uses of controls.
 
     Examples
     --------
@@ -88,17 +88,19 @@ class Experiment:
         cls, store: str | Path, settings: Settings | None = None, *, keys: Keys | None = None,
         clock: Callable[[], float] = time.time,
     ) -> Experiment:  # fmt: skip
-        """Open the store of an experiment. A missing store is created if you give settings.
+        """Open the store of an experiment. If the store does not exist and you give settings, it is created.
 
         Parameters
         ----------
         store : path
         settings : Settings, optional
-            The settings. For an existing store, only ``confidence``, ``margin`` and ``serve`` may have changed.
+            The settings of the experiment. If the store exists, you may change only ``confidence``, ``margin`` and
+            ``serve``.
         keys : Keys, optional
-            The secrets that sign tokens. By default, a random key is used. Its tokens are valid until the process ends.
+            The secret keys that sign the tokens of pages. By default, a random key is used. Tokens are then valid until
+            the process ends.
         clock : callable, optional
-            A function that returns the time in seconds since 1970. The time of the experiment never goes back.
+            A function that returns the time in seconds since 1970; by default, the clock of the computer.
 
         Raises
         ------
@@ -138,12 +140,12 @@ class Experiment:
         Parameters
         ----------
         user, query : str
-            A stable id of the user or session, and the text of the query. Neither may be empty.
+            The id of the user or session, which should not change, and the text of the query. Neither may be empty.
         rankings : mapping of str to sequence
             The list of each ranker, as document ids with the best first. Only the lists of the rankers that
             ``plan.rankers(user, query)`` returns are required.
         context : mapping of str to str, optional
-            Further attributes of the search. Their names must be in the settings.
+            More attributes of the search, such as the device. Their names must be in the settings.
 
         Raises
         ------
@@ -162,8 +164,8 @@ class Experiment:
         token : str
             The token that `decide` returned with the page.
         events : sequence of Event or mapping
-            What the user did. Events of the kind ``settings.credit`` decide which ranker wins, if they arrive inside
-            the window. Later events are only kept for the log.
+            What the user did. Events of the kind ``settings.credit`` decide which ranker wins, if they arrive within
+            ``settings.window`` seconds after the page. Later events are only kept for the log.
 
         Raises
         ------
@@ -183,7 +185,7 @@ class Experiment:
         return answer
 
     def answer(self, calls: Sequence[Search | Report]) -> list[Decision | str | InputError]:
-        """Return the result or the error of each call. All changes are stored in one transaction."""
+        """Answer several searches and reports at once. Return a result or an error for each of them."""
         with self._lock:
             self._look()
             now, answers, writes = self._now(), list[Any](), list[tuple[str, Sequence[Any]]]()
@@ -229,11 +231,11 @@ class Experiment:
         return impression
 
     def learn(self) -> int:
-        """Count all pages whose window is over, and return their number. The policy learns from their outcomes."""
+        """Let the policy learn from all pages whose time for events is over. Return the number of these pages."""
         return sum(iter(self.learn_some, 0))
 
     def learn_some(self) -> int:
-        """Count at most 50 pages as `learn` does, so that searches need not wait long."""
+        """Learn from at most 50 pages, so that searches need not wait long. Return the number of these pages."""
         with self._planning:
             with self._lock, self._store.transaction():
                 self._look()
@@ -252,7 +254,6 @@ class Experiment:
             return due
 
     def _begin(self) -> None:
-        """Start a policy for the rankers that are not dropped, and tell it their stored outcomes."""
         with self._lock, self._store.transaction():
             self.used = controls_in(self._store.db)
             self.controls = fold(self.used, self.settings)
@@ -266,12 +267,11 @@ class Experiment:
         self._tell(outcomes)
 
     def _reserve(self, version: int) -> None:
-        """Store the version of a plan before the plan is used, so that no later plan gets this version."""
+        # The version of a plan is stored before the plan is used, so that no later plan gets this version.
         if version > self._store.meta("version"):
             self._store.set_meta("version", version)
 
     def _tell(self, outcomes: Sequence[Outcome]) -> None:
-        """Tell the policy all complete batches of outcomes, and make the plan."""
         self._untold += outcomes
         batch = self.settings.batch
         while len(self._untold) >= batch:
@@ -281,8 +281,7 @@ class Experiment:
             self.plan: LivePlan = self._controlled(self._planner.plan(self._planned()))
 
     def _planned(self) -> int:
-        """Return the version of the current plan, which also increases when a ranker is dropped."""
-        return self._first + self._planner.version
+        return self._first + self._planner.version  # also increases when a ranker is dropped
 
     def control(
         self, action: str, ranker: str = "", *, share: float | None = None, holdback: float | None = None, who: str = ""
@@ -293,22 +292,22 @@ class Experiment:
         ----------
         action : {"pause", "resume", "share", "drop", "winner", "end"}
         ranker : str
-            The ranker to drop or to serve, for "drop" and "winner".
+            The ranker that "drop" removes from the experiment, or that "winner" shows to users from now on.
         share, holdback : float, optional
-            For "share", the share of users in the experiment, and the share of users who always get the incumbent's
-            list. By default, a share stays unchanged.
+            The new shares for "share": the share of users who take part, and the share of users who always get the
+            incumbent's list. By default, a share stays unchanged.
         who : str
             The name of the operator, which is stored.
 
         Returns
         -------
         Controls
-            The state of the controls after this use.
+            The new state of the experiment.
 
         Raises
         ------
         InputError
-            If the control is invalid in this state of the experiment, or would change nothing.
+            If the control is not possible now, or would change nothing.
         """
         control = Control(action, ranker, share, holdback, who, self._clock())
         require_policy(self.settings, self.controls, control)
@@ -323,12 +322,10 @@ class Experiment:
         return after
 
     def _look(self) -> None:
-        """Read the controls again if another process has written to the store."""
-        if self._store.changed():
+        if self._store.changed():  # by another process
             self._take_controls()
 
     def _take_controls(self) -> None:
-        """Read the controls. A dropped ranker stays in the plan until the next plan."""
         self.used = controls_in(self._store.db)
         self.controls = fold(self.used, self.settings)
         self.plan = self._controlled(self.plan)
@@ -338,7 +335,7 @@ class Experiment:
         return dataclasses.replace(plan, **{name: getattr(self.controls, name) for name in names})
 
     def state(self) -> LiveState:
-        """Return what the counted pages say about the rankers."""
+        """Return the results so far: what the clicks say about the rankers."""
         with self._lock:
             self._look()
             ahead = self._latest - self._clock()

@@ -39,7 +39,7 @@ _SHARES = "share", "holdback"
 
 
 class Decision(NamedTuple):
-    """The page of a search.
+    """The page that a search gets, and why it gets this page.
 
     Examples
     --------
@@ -58,27 +58,27 @@ class Decision(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LivePlan:
-    """A plan, with the probability of each set of rankers, and the share of users who take part.
+    """A plan: which sets of rankers are shown how often, and which share of users takes part.
 
     Parameters
     ----------
     experiment, version : str, int
         The name of the experiment, and the number of the plan, from 1.
     at : int
-        The start of the plan in seconds since 1970. It is used only to check logs.
+        The time at which the plan starts, in seconds since 1970. It is used only to check logs.
     mode : {"experiment", "paused", "winner", "ended"}
-        "experiment" if rankers are compared. In the mode "paused", users see the incumbent's list. In the other modes,
-        users see the list of ``winner``, or the incumbent's list if there is no winner.
+        What users see. In the mode "experiment", rankers are compared. In the mode "paused", users see the incumbent's
+        list. In the other modes, users see the list of ``winner``, or of the incumbent if there is no winner.
     share, holdback : float
         The share of users who take part, and the share of users who always get the incumbent's list.
     policy, method, outcome, top : str, str, str, int
-        Values of the settings of the experiment.
+        The settings of the experiment that have these names (see `Settings`).
     salt : str
-        The secret that is hashed with each user and query. It is the seed of the experiment.
+        The seed of the experiment. It is hashed with each user and query; keep it secret, or users can predict pages.
     sets : tuple of (tuple of str, int)
-        Each set of rankers, with the number of times that the policy chose it.
+        The sets of rankers, each with the number of times that the policy chose it.
     recommended, incumbent : str
-        The ranker that the policy recommends, and the ranker that users outside of the experiment see.
+        The ranker that the policy recommends, and the ranker for users who do not take part.
     settings, learned : str, int
         A hash of the settings, and the number of impressions from which the policy has learned.
 
@@ -119,11 +119,11 @@ class LivePlan:
         Parameters
         ----------
         user : str
-            A stable id of the user or of the session, which may not be empty.
+            The id of the user or session, which should not change and may not be empty.
         query : str
         lists : mapping of str to sequence
-            The list of each ranker that `rankers` returns. Document ids are strings or whole numbers, with the best
-            first. Lists of other rankers are ignored.
+            The lists of the rankers that ``plan.rankers(user, query)`` returns. A list has the ids of documents, which
+            are strings or whole numbers, with the best document first.
         now : float, optional
             The time at which the page is shown, in seconds since 1970; by default, the current time.
 
@@ -170,25 +170,25 @@ class LivePlan:
         return self._chosen(_generator(state)) if outside is None else (outside[0],)
 
     def propensity(self, rankers: Sequence[str]) -> float:
-        """Return the probability that a search of the experiment gets this set of rankers."""
+        """Return the probability that a search gets this set of rankers, if its user takes part."""
         return self._counts[tuple(sorted(rankers))] / self.draws
 
     def impression(self, user: str, query: str, shown: Sequence[str], credit: Sequence[int] | str) -> str:
-        """Return the name of a page's impression. ``credit`` is the value of ``owners`` or ``page`` in its record."""
+        """Return the name that `decide` gives to a page. ``credit`` is ``owners`` or ``page`` of `Decision.record`."""
         content = credit if isinstance(credit, str) else _owned(shown, credit)
         return _impression(self.version, self._hash(user, query), content)
 
     def bucket(self, user: str) -> float:
-        """Return the bucket of a user, a number from 0 to below 1 that does not change during the experiment.
+        """Return a random number from 0 to below 1 that is fixed for the user during the experiment.
 
-        Users with buckets below ``share`` take part. Users with buckets of 1 - ``holdback`` or more always get the
+        Users with numbers below ``share`` take part. Users with numbers of 1 - ``holdback`` or more always get the
         incumbent's list.
         """
         return float(_generator(hashlib.sha256(f"{self.salt}\0{user}".encode()).digest()).random())
 
     @cached_property
     def draws(self) -> int:
-        """The number of times that the policy chose a set of rankers for this plan."""
+        """The sum of the numbers in ``sets``: how often the policy chose a set for this plan."""
         return self._bounds[-1]
 
     @cached_property
@@ -202,8 +202,7 @@ class LivePlan:
             counts[tuple(sorted(rankers))] += count
         return counts
 
-    def _outside(self, user: str) -> tuple[str, str] | None:
-        """Return the only ranker that the user sees, and why; None if the search is in the experiment."""
+    def _outside(self, user: str) -> tuple[str, str] | None:  # the only ranker that the user sees, and why
         if self.mode == RUNNING and self.share == 1:
             return None
         if self.mode == PAUSED:
@@ -240,7 +239,7 @@ class LivePlan:
         return hashlib.sha256(f"{self.salt}\0{self.version}\0{user}\0{query}".encode()).digest()
 
     def to_json(self, keys: Keys) -> str:
-        """Return the plan as JSON, signed with the first key."""
+        """Return the plan as JSON text, signed with the first of the keys."""
         plan = {name: getattr(self, name) for name in (*_TEXTS, *_WHOLE, "winner")} | {"format": _FORMAT}
         plan |= {name: repr(float(getattr(self, name))) for name in _SHARES}  # languages write floats differently
         plan["sets"] = [{"rankers": list(rankers), "draws": count} for rankers, count in self.sets]
@@ -270,7 +269,7 @@ class LivePlan:
 
     @classmethod
     def read(cls, path: str | Path, keys: Keys) -> LivePlan:
-        """Read a plan from a file, as `from_json` does."""
+        """Read a plan from a file. Raises `InputError` unless one of the keys has signed it."""
         path = arguments.as_path("a plan", path)
         try:
             text = path.read_text("utf-8", errors="replace")
@@ -280,7 +279,6 @@ class LivePlan:
 
 
 def _legal(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """Check and return the fields of a plan."""
     fields = {name: plan[name] for name in (*_TEXTS, *_WHOLE, "winner")}
     fields |= {name: float(plan[name]) for name in _SHARES}
     fields["sets"] = tuple((tuple(item["rankers"]), item["draws"]) for item in plan["sets"])
@@ -302,7 +300,7 @@ def _legal(plan: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _canonical(plan: Mapping[str, Any]) -> str:
-    """Return the text that is signed, which is JSON in ASCII with sorted keys and without spaces."""
+    # Programs in other languages must write the same bytes: ASCII, with sorted keys and without spaces.
     return json.dumps(plan, sort_keys=True, separators=(",", ":"))
 
 

@@ -1,8 +1,8 @@
-"""Make the next plan of an experiment. The policy is told a batch of outcomes, and then chooses sets of rankers.
+"""Make the next plan of an experiment. The policy learns from a batch of outcomes, and then chooses sets of rankers.
 
-An outcome consists of arms, which are the indices of rankers, and a sign (+1 or -1) for each pair of arms. A coin
-decides a tie. The coin is a bit that depends only on the name of the impression, so the same impressions always give
-the same plan.
+The outcome of a page has the indices of its rankers (the arms) and, for each pair of rankers, +1 if the first won or -1
+if the second won. For a tie, one of the two numbers is drawn. The draw depends only on the name of the
+impression, so the same impressions always give the same plan.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ Coins = NDArray[np.uint64]
 
 
 class Planner:
-    """The policy of an experiment, and the plan that it makes.
+    """Makes one plan after another for an experiment: `learn` tells its policy the outcomes, `plan` returns the plan.
 
-    ``settings`` must have a seed (see `with_seed`). ``left`` are the rankers that are not dropped, by default all.
+    ``settings`` must have a seed (see `with_seed`). ``left`` lists the indices of the rankers to use, by default all.
     """
 
     def __init__(self, settings: Settings, left: Sequence[int] = ()) -> None:
@@ -66,9 +66,9 @@ class Planner:
         return all(len(arms) == 1 for arms in self._sets)
 
     def learn(self, outcomes: Sequence[Outcome]) -> None:
-        """Tell the policy outcomes in the order of display, and let it choose the sets of the next plan.
+        """Tell the policy the outcomes of pages in the order of display. The policy then chooses sets for a new plan.
 
-        A page of a single ranker is an outcome without signs.
+        The outcome of a page with a single ranker has no signs.
         """
         if len(self._left) < len(self.settings.rankers):
             outcomes = [(tuple(map(self._left.index, arms)), signs) for arms, signs in outcomes]
@@ -78,9 +78,10 @@ class Planner:
         self._sets = self._drawn()
 
     def single_steps(self, outcomes: int) -> list[Outcome]:
-        """Estimate how many pages of single rankers were shown, and return an outcome for each of these pages.
+        """Return outcomes for the pages with a single ranker that the plan has shown.
 
-        A log does not contain these pages. Their number is estimated from the plan and the number of ``outcomes``.
+        A log does not contain these pages. ``outcomes`` is the number of logged pages, from which the number of pages
+        with a single ranker is estimated.
         """
         alone = {arms: count for arms, count in self._sets.items() if len(arms) == 1}
         compared, steps = self._sets.total() - sum(alone.values()), list[Outcome]()
@@ -94,7 +95,7 @@ class Planner:
         self, version: int | None = None, *, at: int = 0, mode: str = RUNNING, winner: str | None = None,
         share: float | None = None, holdback: float | None = None,
     ) -> LivePlan:  # fmt: skip
-        """Return the current plan. By default, share and holdback are as in the settings."""
+        """Return the current plan, by default with the share and the holdback of the settings."""
         settings, names = self.settings, self.settings.rankers
         sets = [(tuple([names[arm] for arm in arms]), count) for arms, count in self._sets.items()]
         return LivePlan(
@@ -141,7 +142,7 @@ def credit(record: Mapping[str, Any], positions: Sequence[int]) -> tuple[int, ..
 
 
 def outcome(settings: Settings, record: Mapping[str, Any], won: Sequence[int]) -> Outcome:
-    """Return the outcome that a `Planner` learns from, given the record of a page and its `credit`."""
+    """Return the outcome of a page for `Planner.learn`. ``won`` is the result of `credit` for this page."""
     arms = tuple([settings.rankers.index(name) for name in record["rankers"]])
     coin = int(record["impression"].partition("-")[2], 16)
     coins = np.full(len(won), coin, np.uint64)
@@ -149,7 +150,7 @@ def outcome(settings: Settings, record: Mapping[str, Any], won: Sequence[int]) -
 
 
 def _decided(won: SignVector, coins: Coins, places: IntVector) -> SignVector:
-    """Decide each tie by a bit that depends only on the impression and on the place of the pair."""
+    # A tie is decided by a bit that depends only on the impression and on the place of the pair.
     with np.errstate(over="ignore"):
         mixed = (coins ^ (places.astype(np.uint64) + np.uint64(1))) * _MIX
     return np.where(won == 0, 1 - 2 * (mixed >> np.uint64(63)).astype(np.int8), won)
@@ -165,20 +166,19 @@ def next_plan(
     ----------
     settings : Settings
     log : ClickLog, optional
-        The impressions under all earlier plans, with their clicks. By default, there are none yet.
+        The log of all earlier plans, with all impressions and clicks. By default, there is no earlier plan.
     at : float
-        The start of the plan, in seconds since 1970. An impression is left out if its window ends later, because it may
-        still get clicks.
+        The time at which the plan starts, in seconds since 1970. Impressions are left out if they may still get clicks
+        after this time (see ``Settings.window``).
     last : LivePlan, optional
         The last plan, which the new plan follows. By default, the new plan is the first plan.
     winner : str, optional
-        A ranker whose list users get from now on, except for users who are held back. By default, the experiment goes
-        on.
+        The ranker whose list users get from now on, unless they are held back. By default, the experiment goes on.
 
     Returns
     -------
     LivePlan
-        The same arguments always give the same plan, if the settings have a seed.
+        The next plan. If the settings have a seed, the same arguments always give the same plan.
 
     Raises
     ------
@@ -221,7 +221,7 @@ def next_plan(
 
 
 def logged_outcomes(log: ClickLog, settings: Settings, *, before: float) -> dict[int, list[Outcome]]:
-    """Return the outcomes of pages shown before a time, by version of the plan and in the order of display."""
+    """Return the outcomes of the pages that each plan showed before a time, in the order of display."""
     log = log.limited(settings.window)
     credits = credited(log, settings.rankers, columns=("impression", "rankers"))
     rows = log.engine.query(

@@ -24,14 +24,14 @@ _EVENT = "impression", "time", "item", "position", "kind", "value"
 
 
 class Visitors:
-    """Simulated users who search in a corpus and click. The name of a document is its number within the query.
+    """Simulated users, who search in a corpus and click. Documents are named by their numbers within the query.
 
     Queries and clicks are drawn as in the first repetition of `simulate` with this seed.
 
     Parameters
     ----------
     rankings : Rankings
-        The lists of the rankers, with a fixed order of tied documents.
+        The rankings to show, in which tied documents must have a fixed order.
     clicks : str or ClickModel
         The click model, ``navigational`` by default.
     top : int
@@ -41,7 +41,7 @@ class Visitors:
     Raises
     ------
     InputError
-        If the order of tied documents changes with each use, or the click model does not fit the corpus.
+        If tied documents have no fixed order, or if the click model does not fit the corpus.
 
     Examples
     --------
@@ -84,7 +84,7 @@ class Visitors:
 
 
 class Loop(NamedTuple):
-    """The arguments of a replay."""
+    """The settings of `follow_plans`: what is simulated, how often, and in which folder."""
 
     settings: Settings
     secrets: dict[str, bytes]  # the secrets of the keys that sign plans
@@ -97,9 +97,9 @@ class Loop(NamedTuple):
 
 
 def follow_plans(loop: Loop, *, plans: int, processes: int) -> Iterator[tuple[LivePlan, int]]:
-    """Simulate users under one plan after another. Yield each plan, and the number of pages that it has logged.
+    """Simulate users under one plan after another. Yield each plan, with the number of pages that were logged.
 
-    Each plan is used for an hour. It is made from the logs of all earlier plans.
+    Each plan is made from the logs of all earlier plans, and used for an hour.
     """
     import joblib  # imported here, because the import takes long
 
@@ -118,7 +118,6 @@ def follow_plans(loop: Loop, *, plans: int, processes: int) -> Iterator[tuple[Li
 
 
 def _follow(loop: Loop, version: int, process: int) -> int:
-    """Answer searches as one of several machines does, and return the number of logged pages."""
     plan = LivePlan.read(loop.folder / "plan.json", Keys(loop.secrets))
     seed = int(stream(loop.seed, "plans", version, process).integers(1 << 62))
     users = Visitors(loop.rankings, loop.clicks, top=plan.top, seed=seed)

@@ -55,40 +55,40 @@ class Settings:
     rankers : tuple of str
         The names of the rankers, 2 to 200.
     policy : str
-        The policy with its parameters, ``auto`` by default. For three or more rankers, ``auto`` becomes ``auto_sets``
-        if the method and the outcome rule can compare sets of rankers.
+        The policy, which chooses the rankers to compare; ``auto`` by default. For three or more rankers, ``auto``
+        becomes ``auto_sets`` if the method and the outcome rule can compare sets of rankers.
     method : str
         The comparison method, ``team_draft`` by default. Some policies require a method that compares sets of rankers.
     outcome : str
-        The rule that decides which ranker wins a page. The default rule favours no ranker if clicks are random.
+        The rule that decides which ranker wins a page. By default, a rule that favours no ranker if clicks are random.
     top : int
         The number of documents on a page, from 1 to 1,000; 10 by default.
     horizon : int
-        The number of comparisons in the experiment. Some policies require it.
+        The planned number of comparisons in the experiment, which some policies require.
     batch : int
-        The number of the policy's choices in a plan, from 1 to 100,000; 1,000 by default. A plan decides about this
-        number of searches.
+        How many sets of rankers the policy chooses for a plan, from 1 to 100,000; 1,000 by default. `Experiment` makes
+        the next plan after the same number of pages.
     window : float
-        The time in seconds after a page is shown in which its events count, 1,800 by default. The policy learns the
-        outcome of the page when this time is over.
+        How many seconds the policy waits for the events of a page; 1,800 by default. Later events have no influence on
+        who wins the page.
     share, holdback : float
         The share of users who take part, 1 by default, and the share of users who always get the incumbent's list, 0
         by default. The two shares sum to at most 1.
     count : {"seen", "shown"}
-        Which pages count. By default, pages count if an event was reported, such as a ``view``. For sites that report
-        no views, "shown" counts all pages.
+        The pages that are used in the results. With "seen", the default, pages without any event are ignored. Choose
+        "shown" if your site reports only clicks; all pages are then used.
     confidence : float
-        The probability that no statement about winners is wrong, however often you look; .95 by default.
+        The probability that all statements about winners are right, however often you look; .95 by default.
     margin : float
-        The largest mean outcome that does not matter, from 0 to 1; 0 by default.
+        The largest mean outcome of two rankers that you regard as no difference, from 0 to 1; 0 by default.
     seed : int, optional
-        The seed of all random numbers; by default, it is drawn. Keep it private, or users can predict their pages.
+        The seed of all random numbers; by default, a random seed. Keep it private, or users can predict their pages.
     credit : str
         The kind of event that credits rankers, ``click`` by default.
     context : tuple of str
-        Names of further attributes of a search, such as the device. They become columns of the log.
+        The names of more attributes of a search, such as the device. They become columns of the log.
     incumbent : str
-        The ranker whose list users see outside of the experiment; by default, the first ranker.
+        The ranker for users who do not take part in the experiment; by default, the first ranker.
     serve : mapping
         The settings of the service, which are the table ``[serve]`` of the file.
 
@@ -148,7 +148,7 @@ class Settings:
 
     @property
     def policy_component(self) -> Policy:
-        """The policy without its parameters, as it is registered."""
+        """The policy, without its parameters."""
         return POLICIES.configure(self.policy).component
 
     @property
@@ -180,7 +180,7 @@ class Settings:
 
 
 def require_shares(share: float, holdback: float) -> None:
-    """Raise `InputError` unless both shares are from 0 to 1, and their sum is at most 1."""
+    """Raise `InputError` if a share is not from 0 to 1, or if the two shares sum to more than 1."""
     errors.require_between("the share of the users in the experiment", share, 0, 1)
     errors.require_between("the share of the users held back", holdback, 0, 1)
     if share + holdback > 1:
@@ -191,12 +191,12 @@ def require_shares(share: float, holdback: float) -> None:
 
 
 def with_seed(settings: Settings) -> Settings:
-    """Return the settings with a seed, which is drawn if they have none."""
+    """Return the settings, with a random seed if they have none."""
     return settings if settings.seed is not None else dataclasses.replace(settings, seed=secrets.randbits(128))
 
 
 def agreed(stored: Settings, settings: Settings, place: str) -> Settings:
-    """Return the stored settings, updated by changed settings. Only confidence, margin and ``serve`` may change."""
+    """Change confidence, margin and ``serve`` of stored settings. Raise an error if other settings have changed."""
     new = dataclasses.replace(settings, seed=stored.seed if settings.seed is None else settings.seed)
     merged = dataclasses.replace(stored, confidence=new.confidence, margin=new.margin, serve=new.serve)
     for name in vars(new):
@@ -211,7 +211,7 @@ def _fields() -> list[Any]:
 
 
 def read_settings(path: str | Path) -> Settings:
-    r"""Read the file of a live experiment.
+    r"""Read the settings of a live experiment from a file.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ def read_settings(path: str | Path) -> Settings:
     Raises
     ------
     InputError
-        If the file cannot be read, is not TOML, or contains an invalid value. The message names the key.
+        If the file cannot be read, is not TOML, or contains an invalid value. The message names the key of the value.
 
     Examples
     --------
@@ -259,13 +259,13 @@ def parse_settings(text: str | None, place: Path) -> Settings:
 
 
 def write_settings(settings: Settings, path: str | Path) -> None:
-    """Write settings to a file for `read_settings`. Defaults are left out, except for the method.
+    """Write settings to a file that `read_settings` can read. Default values are left out, except for the method.
 
     Parameters
     ----------
     settings : Settings
     path : path
-        The file to write. After an error, the old file is still there.
+        The file to write. If writing fails, an existing file does not change.
 
     Raises
     ------
@@ -285,7 +285,7 @@ def write_settings(settings: Settings, path: str | Path) -> None:
 
 
 def settings_text(settings: Settings) -> str:
-    """Return settings as TOML. Defaults are left out, except for the method."""
+    """Return settings as TOML. Default values are left out, except for the method."""
     component = METHODS.configure(settings.method).component
     defaults = {item.name: item.default for item in _fields()} | {
         "incumbent": settings.rankers[0],

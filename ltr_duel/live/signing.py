@@ -89,12 +89,12 @@ class Keys(Mapping[str, bytes]):
         )
 
     def token(self, impression: str) -> str:
-        """Return the token of an impression."""
+        """Return the token for an impression (a page)."""
         secret = self._secrets[self._first]
         return f"{self._first}.{impression}.{_signature(secret, impression)[:32]}"
 
     def verified(self, token: str) -> str:
-        """Return the impression of a token. Raises `TokenError` if none of the keys has signed the token."""
+        """Return the impression (the page) of a token. Raises `TokenError` if none of the keys has signed it."""
         if not isinstance(token, str) or len(token) > _LONGEST_TOKEN or not token.isascii() or token.count(".") != 2:
             raise TokenError("this is not the token of an impression")
         name, impression, mac = token.split(".")
@@ -117,7 +117,7 @@ def read_keys(path: str | Path, *, create: bool = False) -> Keys:
         A text file. Each line of the file has the id of a key, and its secret in hexadecimal digits. ``#`` starts a
         comment.
     create : bool
-        Whether to make a missing file, with a random key; by default, it is not made.
+        Whether to create the file with a random key if it is missing. By default False.
 
     Returns
     -------
@@ -170,7 +170,7 @@ def read_keys(path: str | Path, *, create: bool = False) -> Keys:
 
 
 def write_secret(path: Path, text: str) -> None:
-    """Write a secret to a new file that only its owner can read. If another process has made the file, it stays."""
+    """Write a secret to a new file that only its owner can read. An existing file does not change."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         try:

@@ -1,8 +1,8 @@
 """The state of a live experiment: how many pages were counted, and what they say about each pair of rankers.
 
-The window of a page is the time in which its events count. When the window is over, the page counts if the user has
-seen it. Decisions on a pair of rankers use only the first page of each user that compares the pair. `ltr_duel.logs`
-decides by these rules about the exported log, too.
+A page is counted when the time for its events is over. By default, only pages that users have seen are counted.
+Decisions about two rankers use only one page of each user: the first page that compares the two rankers.
+`ltr_duel.logs` uses the same rules for exported logs.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _TOLERATED = 60.0  # seconds by which the experiment's clock may be ahead withou
 
 
 class LiveState(NamedTuple):
-    """The state of a live experiment with K rankers. In a matrix, row i and column j stand for ranker i against j.
+    """The results of a live experiment with K rankers. In matrices, row i and column j compare ranker i with ranker j.
 
     Examples
     --------
@@ -89,13 +89,13 @@ class LiveState(NamedTuple):
     impressions_to_go: float  # pages until the advice is to stop, if no mean changes; inf if never or unknown
 
     def to_json(self) -> dict[str, Any]:
-        """Return the state as values for JSON. Infinite and undefined numbers become null."""
+        """Return the results as a dictionary for JSON. Infinite and undefined numbers become null."""
         plain: dict[str, Any] = _plain(self)
         return plain
 
 
 class Counts(NamedTuple):
-    """The counts in a store."""
+    """The numbers of pages and of outcomes that a store has counted."""
 
     pairs: list[tuple[int, int, int, int, int]]  # rows of the table ``counts``
     totals: list[tuple[str, int, int, int]]  # rows of the table ``totals``
@@ -105,7 +105,7 @@ class Counts(NamedTuple):
 
     @classmethod
     def read(cls, store: Store) -> Counts:
-        """Read the counts of a store."""
+        """Read the numbers from a store."""
         pairs = store.rows("SELECT a, b, y, first, n FROM counts")
         totals = store.rows("SELECT rankers, shown, seen, clicked FROM totals")
         ((waiting,),) = store.rows("SELECT count(*) FROM exposures WHERE NOT learned")
@@ -117,7 +117,7 @@ def state_of(
     settings: Settings, counts: Counts, controls: Controls, used: Sequence[Control], plan: LivePlan, untold: int,
     ahead: float = 0.0,
 ) -> LiveState:  # fmt: skip
-    """Compute the state. The time of the experiment is ``ahead`` seconds ahead of the clock."""
+    """Compute the results. ``ahead`` says how many seconds the time of the experiment is ahead of the clock."""
     names, k = settings.rankers, len(settings.rankers)
     count = np.zeros((2, 3, k, k), np.int64)  # all and first exposures; ties, wins and losses of the row
     for a, b, y, first, n in counts.pairs:
@@ -201,17 +201,17 @@ def state_of(
 
 
 def compared_pairs(plan: LivePlan) -> set[frozenset[str]]:
-    """Return the pairs of rankers that a plan shows together."""
+    """Return the pairs of rankers that a plan shows together on a page."""
     return {frozenset(pair) for rankers, _ in plan.sets for pair in combinations(rankers, 2)}
 
 
 def beats_all(wins: IntMatrix) -> FloatVector:
-    """Return the probability that each arm beats all others. ``wins`` has the wins of the row against the column.
+    """Return for each ranker the probability that it beats all other rankers.
 
-    An arm beats another arm if it would win more than half of the pages that show both arms and have a winner. The
-    prior of this share is uniform. Pages and pairs are regarded as independent. The probabilities are valid for one
-    look.
+    ``wins[i, j]`` is the number of pages on which ranker i won against ranker j. The probabilities are valid only if
+    you look at them once.
     """
+    # The prior of the share of wins is uniform; pages and pairs are regarded as independent.
     ahead = scipy.special.betainc(wins.T + 1, wins + 1, 0.5)  # probability that the row beats the column
     np.fill_diagonal(ahead, 1.0)
     product: FloatVector = ahead.prod(axis=1)
@@ -219,12 +219,12 @@ def beats_all(wins: IntMatrix) -> FloatVector:
 
 
 def regret_bound(exposure: FloatVector, high: FloatMatrix) -> float:
-    """Return an upper bound of what the experiment has cost users, which holds at all times.
+    """Return how much the experiment has cost its users at most, because they did not always see the best ranker.
 
-    Showing a ranker costs half of the mean outcome by which the best ranker beats it. A page costs the average over its
-    rankers. The best ranker is unknown, so the bound is the highest cost over all rankers that may be the best. It is
-    NaN if the upper ends ``high`` of intervals show that no ranker can be the best.
+    ``exposure`` says how often each ranker was shown, and ``high`` has the upper ends of the intervals for mean
+    outcomes. The result is NaN if, by these intervals, no ranker is the best.
     """
+    # Showing a ranker costs half of the mean outcome by which the best ranker beats it. The best ranker is unknown.
     cost = high.clip(0) @ exposure / 2
     possible = (high >= 0).all(axis=1)
     return float(cost[possible].max()) if possible.any() else math.nan

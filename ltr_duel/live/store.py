@@ -1,6 +1,7 @@
 """The store of a live experiment: an SQLite file that keeps every page, event and outcome.
 
-One process decides and learns. Other processes may read, use controls, forget users and make backups at the same time.
+One process serves the experiment. At the same time, other processes may read the store, pause the experiment, remove
+the data of users, and make backups.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ _RULES = {  # faults that no store may have, each with a query that counts them
 
 
 class Store:
-    """The open store of the process that decides. If ``meta`` is given, a missing store is made with these rows."""
+    """A store that is open for writing. Only the process that serves the experiment has one."""
 
     def __init__(self, path: str | Path, meta: dict[str, Any] | None = None) -> None:
         self.path = arguments.as_path("a store", path).resolve()
@@ -65,7 +66,7 @@ class Store:
                 stack.enter_context(files.sole_writer(self.path, self.path.with_name(f"{self.path.name}-lock")))
             except OSError as error:
                 raise InputError(f"{path}: cannot be written: {files.cause(error)}") from None
-            if meta is not None and not self.path.exists():
+            if meta is not None and not self.path.exists():  # a new store, with these rows of the table meta
                 _make(self.path, meta)
             self.db = connected(self.path)
             stack.callback(self.db.close)
@@ -78,7 +79,7 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Store all changes of a ``with`` block at its end. After an error, none of them is stored."""
+        """Store all changes of a ``with`` block at its end. If the block raises an error, no change is stored."""
         try:
             self.db.execute("BEGIN IMMEDIATE")
             yield
@@ -91,14 +92,14 @@ class Store:
             raise
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
-        """Return the rows of a query."""
+        """Return the rows that an SQL query finds."""
         try:
             return self.db.execute(sql, values).fetchall()
         except sqlite3.Error as error:
             raise StoreError(f"the store cannot be read: {error}") from None
 
     def meta(self, key: str) -> Any:
-        """Return the value of a key in the table ``meta``; None if the key is missing."""
+        """Return the value of a key in the table ``meta``, or None if the key is missing."""
         rows = self.rows("SELECT value FROM meta WHERE key = ?", (key,))
         return rows[0][0] if rows else None
 
@@ -154,7 +155,7 @@ def connected(store: str | Path) -> sqlite3.Connection:
 
 @contextmanager
 def reading(store: str | Path) -> Iterator[sqlite3.Connection]:
-    """Connect to a store for reading. Queries do not see what other processes write meanwhile."""
+    """Connect to a store for reading. While you are connected, you do not see what other processes write."""
     with closing(connected(store)) as db:
         try:
             db.execute("BEGIN")
@@ -170,7 +171,7 @@ def settings_in(db: sqlite3.Connection, store: str | Path) -> Settings:
 
 
 def backup_store(store: str | Path, out: str | Path) -> int:
-    """Copy a store, which may be in use, to a new file. Return the number of its pages."""
+    """Copy a store to a new file, and return the number of pages. The store may be in use."""
     target = arguments.as_path("a backup", out)
     for path in (target, *(target.with_name(f"{target.name}{end}") for end in ("-wal", "-shm"))):
         if path.exists():
@@ -189,7 +190,7 @@ def backup_store(store: str | Path, out: str | Path) -> int:
 
 
 def check_store(store: str | Path) -> list[str]:
-    """Return the faults of a store; an empty list if there are none."""
+    """Check a store, and return a list of its faults."""
     with closing(connected(store)) as db:
         try:
             db.execute("BEGIN")
@@ -201,11 +202,11 @@ def check_store(store: str | Path) -> list[str]:
 
 
 def forget(store: str | Path, *, user: str = "", older_than: float | None = None, now: float | None = None) -> int:
-    """Remove personal data of a user, or of all pages older than a number of days. Return the number of changed pages.
+    """Remove the personal data of a user, or of all pages older than some days. Return the number of changed pages.
 
-    Random names replace the user, the ids of events, and the names of pages, so tokens of these pages become invalid.
-    The query becomes "forgotten", and the context empty. Counts do not change. A user who returns counts as a new user.
-    With ``older_than``, users who have a later page keep their names, because they would otherwise count as new users.
+    The user, the pages and the events get random names. The query becomes "forgotten", and the context becomes empty.
+    Tokens of the pages become invalid. The results of the experiment do not change. Users who return later count as new
+    users. For this reason, ``older_than`` does not rename users who have a newer page.
     """
     if bool(user) == (older_than is not None):
         raise InputError("name either a user or a number of days")

@@ -31,18 +31,19 @@ class StoreError(InputError):
 
 
 class Event(NamedTuple):
-    """What a user did on a page. An event with the page, kind, document and id of an earlier event is ignored.
+    """What a user did on a page. If two events of a page have the same kind, document and id, the second is ignored.
 
     Parameters
     ----------
     kind : str
-        A word of up to 32 letters a to z, digits and ``_``. For example, ``view`` says that the page was displayed.
+        What happened, as a word of up to 32 letters a to z, digits and ``_``. For example, ``view`` says that the page
+        was displayed.
     document : str or int, optional
         The id of a document on the page. By default, the event concerns the whole page.
     value : float
-        A number such as a price, 1 by default. An event credits rankers only if its value is positive.
+        A number such as a price; 1 by default. Only events with a positive value influence which ranker wins.
     id : str
-        A text that distinguishes several events of one kind on one document, such as the id of an order.
+        A text that distinguishes events of the same kind on the same document, such as the id of an order.
 
     Examples
     --------
@@ -87,7 +88,7 @@ def require_text(name: str, text: Any, longest: int = LONGEST_TEXT, *, empty: bo
 
 
 def require_search(call: Search, names: Sequence[str]) -> None:
-    """Raise `InputError` if the user, the query or the context is invalid. ``names`` may be in the context."""
+    """Raise `InputError` if a search is invalid. ``names`` lists the attributes that its context may have."""
     require_text("the user", call.user)
     require_text("the query", call.query)
     if call.user.startswith(FORGOTTEN):
@@ -104,8 +105,8 @@ def require_search(call: Search, names: Sequence[str]) -> None:
 def read_events(events: Any, shown: Sequence[str]) -> dict[tuple[str, int, str], float]:
     """Check events, and return the value of each event by its kind, position and id.
 
-    The position is the place of the document in ``shown``, from 1; it is 0 for the whole page. If an event is repeated,
-    its first value counts.
+    The position is the place of the document in ``shown``, from 1, or 0 if the event has no document. If an event is
+    repeated, its first value is used.
     """
     if isinstance(events, str | bytes | Mapping) or not isinstance(events, Iterable):
         raise InputError(f"events are a list, not {errors.shown(events)}")

@@ -1,7 +1,7 @@
 """Join shown lists and events: which events count, for which impression, and at which place of its list.
 
-An exposure is one display of a list. An event is a user's action on one item of the list, such as a click. It may occur
-days later, and may be stored in another table. The columns w0, w1, ... contain what an event adds to each outcome:
+An exposure is one display of a list. An event is a user's action on one item of the list, such as a click. Events may
+occur days later, and may be stored in another table. The columns w0, w1, ... contain the credits of an event:
 
     events --w0, w1, ...--> counted --impression--> joined --> placed: row, place, owner, w0, w1, ...
                                '--user, item, time (within)--'
@@ -29,26 +29,26 @@ _KIND = re.compile(r"kind = '((?:[^']|'')*)'.*", re.DOTALL)
 
 @dataclass(frozen=True)
 class Outcome:
-    """A rule that decides which ranker wins an impression.
+    """A rule that decides which ranker wins an impression (one display of a list).
 
     The rule credits events to rankers, and the ranker with the highest credit wins.
 
     Parameters
     ----------
     name : str
-        Name in tables and messages.
+        The name of the rule in tables and messages.
     where : str
-        SQL condition that an event must satisfy to count. It may use the columns ``kind``, ``item``, ``position``,
-        ``value``, ``dwell``, ``time``, ``user`` and ``owner`` of events. By default, all events count.
+        An SQL condition that selects the events to credit; by default, all events. The condition may use the columns
+        ``kind``, ``item``, ``position``, ``value``, ``dwell``, ``time``, ``user`` and ``owner`` of events.
     value : str
-        SQL expression of columns of events, such as ``"value"``. Its sum over the events of a ranker is the ranker's
-        credit. By default, the credit is the number of documents with an event.
+        An SQL expression for the credit that a ranker gets for an event, such as ``"value"``. By default, the credit of
+        a ranker is the number of its documents that have an event.
     within : str
-        Credit an event that names no impression to the last exposure of its item to its user, if this exposure is not
-        older than ``within``, such as ``7d``. By default, events that name no impression do not count.
+        The largest age of a display, such as ``7d``, for events that name no impression. An event is then credited to
+        the last display of its item to its user. By default, events that name no impression are ignored.
     window : float, optional
-        Count an event only if it happens at most this number of seconds after its exposure, as in live experiments.
-        With a window, events with a value of 0 or less do not count. By default, there is no window.
+        The number of seconds after a display in which its events are credited, as in live experiments. By default, the
+        time is not limited. With a window, events with a value of 0 or less are ignored.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class Outcome:
 
     @property
     def seconds(self) -> float:
-        """The maximum age ``within`` in seconds; 0 if there is none."""
+        """The duration ``within`` in seconds, or 0 if ``within`` is empty."""
         match = re.fullmatch(r"(\d+\.?\d*)([smhdw])|", self.within)
         if not match:
             raise InputError(f"'{self.within}' is not a duration: write 30m, 12h or 7d")
@@ -75,17 +75,17 @@ class Outcome:
 
     @property
     def kind(self) -> str:
-        """The kind of event, if ``where`` begins with a condition on it; otherwise ""."""
+        """The kind of event that ``where`` asks for, or an empty text if ``where`` has another form."""
         match = _KIND.fullmatch(self.where)
         return match[1].replace("''", "'") if match else ""
 
     @property
     def counts(self) -> str:
-        """SQL for whether an event counts."""
+        """The SQL condition for the events that are credited."""
         return f"({self.where or '1 = 1'})" + " AND (value IS NULL OR value > 0)" * (self.window is not None)
 
     def millionths(self) -> str:
-        """Return SQL for what an event adds to the credit, in millionths; null if the event does not count."""
+        """Return SQL for the credit of an event, in millionths. It is null if the event is not credited."""
         if not self.value:
             return f"CASE WHEN {self.counts} THEN CAST({MICRO} AS BIGINT) END"
         rounded = f"CAST(floor(({self.value}) * 1e6 + 0.5) AS BIGINT)"
@@ -93,7 +93,7 @@ class Outcome:
 
 
 def outcome_of(outcome: str | Outcome, within: str = "") -> Outcome:
-    """Return the outcome for a text: ``click`` or another kind of event, ``value``, or ``dwell>=30``."""
+    """Return the rule for a text: ``click`` or another kind of event, ``value``, or ``dwell>=30``."""
     if isinstance(outcome, Outcome):
         return outcome
     if match := re.fullmatch(r"dwell>=(\d+\.?\d*)", outcome.replace(" ", "")):
@@ -107,7 +107,7 @@ def outcome_of(outcome: str | Outcome, within: str = "") -> Outcome:
 
 
 class EventCounts(NamedTuple):
-    """How many events count by the first outcome of a log, and how many of them can be credited."""
+    """Numbers of events: how many the first outcome of a log uses, and how many of them belong to an exposure."""
 
     counted: int  # events that count by the outcome
     loose: int  # counted events without an impression
@@ -118,7 +118,7 @@ class EventCounts(NamedTuple):
 
 
 def completed(engine: Any, events: Relation) -> Relation:
-    """Add the missing columns of `EVENT`. Without a column ``kind``, all events are clicks."""
+    """Add missing columns to a table of events. Without a column ``kind``, all events are clicks."""
     default = {"kind": "'click'"}
     missing = [
         f"CAST({default.get(name, 'NULL')} AS {kind}) AS {named(name)}"
@@ -135,11 +135,11 @@ def attribute(
     outcomes: Sequence[Outcome],
     find: Callable[[Any], Any] | None = None,
 ) -> tuple[Relation, EventCounts]:
-    """Return a table of the events on each place of each list, and counts of events.
+    """Join events with the lists on which they happened. Return a table, and counts of events.
 
-    The table has one row for each place that has events. Its columns are ``row`` (the id of the exposure), ``place``,
-    ``owner``, and the sums w0, w1, ... of the outcomes. If events name owners, the column ``strange`` has the name of
-    an owner that is not a ranker of the exposure.
+    The table has one row for each place of a list that has events. The columns are ``row`` (the id of the exposure),
+    ``place``, ``owner``, and one sum for each outcome: w0, w1, ... If events name owners, a column ``strange`` contains
+    owners that are not rankers of the exposure.
     """
     by_event = not {"owners", "page"} & set(exposures.columns)  # events name the owners of their items
     if by_event and "rankers" not in exposures.columns:
@@ -218,7 +218,6 @@ def _counted(
 
 
 def _place(exposures: Relation, *, by_event: bool, items: bool) -> tuple[str, str]:
-    """Return SQL for the place of an event's item on the list, and SQL for the owner of this item."""
     lists = [name for name in ("shown", "owners") if name in exposures.columns]
     place = "coalesce(item, CAST(position AS VARCHAR))"
     if lists:
@@ -233,7 +232,6 @@ def _place(exposures: Relation, *, by_event: bool, items: bool) -> tuple[str, st
 
 
 def _late(engine: Any, exposures: Relation, events: Relation, outcome: Outcome, w: str, owner: str) -> Relation:
-    """Return events without an impression, with the exposures to which they are credited."""
     if not {"shown", "user"} <= set(exposures.columns):
         raise InputError("events without an impression require the columns 'user' and 'shown' of exposures")
     lists = [name for name in ("owners", "rankers") if name in exposures.columns]
@@ -252,10 +250,10 @@ def _late(engine: Any, exposures: Relation, events: Relation, outcome: Outcome, 
 
 
 def clicked_places(engine: Any, placed: Relation, number: int, *, by_event: bool) -> Relation:
-    """Return a table with the column ``clicks``: the places on an exposure's list that have events of an outcome.
+    """Return for each exposure the places on its list that have events of an outcome, in the column ``clicks``.
 
-    If events name owners, the items that have events are numbered from 1. The column ``clicks`` then contains these
-    numbers, and the column ``owners`` contains the owner of each item.
+    If events name the owners of items, the items with events are numbered from 1. The column ``clicks`` contains these
+    numbers, and a column ``owners`` contains the owners.
     """
     rows, place, owners = f"SELECT *, w{number} AS w FROM placed WHERE place IS NOT NULL", "place", ""
     if by_event:

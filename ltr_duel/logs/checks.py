@@ -1,6 +1,6 @@
 """Find the rows and events of a log that cannot be used, and say why.
 
-One scan of the log makes all checks. Unusable rows may be skipped. An unusable event is always an error.
+A user may permit that some unusable rows are skipped. An unusable event is always an error.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Row = dict[str, Any]
 
 
 class Check(NamedTuple):
-    """A condition that makes a row unusable, and the message on such a row."""
+    """A check of rows: the condition that makes a row unusable, and the message on a row that meets it."""
 
     columns: str  # columns that the check reads, separated by spaces; if one is absent, the check is omitted
     wrong: str  # SQL condition; it may also use the columns that `Engine.measured` adds
@@ -85,12 +85,12 @@ class Checked(NamedTuple):
 
     @property
     def lines(self) -> list[int]:
-        """All lines that are not read."""
+        """The line numbers of all rows that are not used."""
         return [*self.equal, *self.reasons]
 
 
 class BadLines:
-    """Counter of the bad lines of a log. ``allowed`` is the largest permitted number; None permits any number."""
+    """Counts the unusable lines of a log. More than ``allowed`` lines are an error, unless ``allowed`` is None."""
 
     def __init__(self, find: Callable[[int], Any], allowed: int | None) -> None:
         self._find, self._allowed = find, allowed
@@ -115,7 +115,7 @@ class BadLines:
         return [first + f"; {number[why]:,} such lines" * (number[why] > 1) for why, first in self._first.items()]
 
     def add(self, reasons: dict[int, str], sentence: Callable[[int], str]) -> None:
-        """Count bad lines, given their reasons. Raises `InputError` if there are more than allowed."""
+        """Count bad lines, each with its reason. Raises `InputError` if the log now has more than are allowed."""
 
         def message(line: int) -> str:
             return errors.in_one_line(f"{self._find(line)}: {sentence(line)}")
@@ -131,7 +131,7 @@ class BadLines:
 
 
 def given_owners(columns: Collection[str], *, by_event: bool) -> str:
-    """Return SQL for whether the owners of a row are known, from the row or from its events."""
+    """Return an SQL condition that is true if the owners of a row's documents are known."""
     return "owners IS NOT NULL" if "owners" in columns else f"1 = {int(by_event)}"
 
 
@@ -169,20 +169,20 @@ def checked(engine: Any, rows: Relation, given: str, find: Callable[[int], Any],
 
 
 def kinds_of(engine: Any, rows: Relation, given: str, *more: str) -> list[Row]:
-    """Return each combination of rankers, method, outcome and the columns ``more``, in their order of appearance."""
+    """Return the different combinations of rankers, method, outcome and the columns ``more`` that occur in a log."""
     keys = [*(name for name in ("rankers", "method", "outcome") if name in rows.columns), *more]
     sql = f"SELECT {', '.join([*keys, f'{given} AS given'])}, min(line) AS first_line FROM t"
     return sorted(engine.rows(f"{sql} GROUP BY {', '.join([*keys, given])}", t=rows), key=lambda row: row["first_line"])
 
 
 def code_rows(engine: Any, rows: Relation, checks: Sequence[Check]) -> Relation:
-    """Add a column ``code``, which has the index of the first check that a row fails, or -1."""
+    """Add a column ``code``: the index of the first check that a row fails, or -1 if it passes all checks."""
     cases = " ".join(f"WHEN {check.wrong} THEN {k}" for k, check in enumerate(checks))
     return engine.view(f"SELECT *, {f'CASE {cases} ELSE -1 END' if cases else -1} AS code FROM t", t=rows)
 
 
 def message(row: Any, text: str) -> str:
-    """Return the message of a check on a row, which is given as an Arrow table."""
+    """Fill in the message of a check with the values of a row, which is an Arrow table."""
     import duckdb
 
     parts = re.split(r"[{}]", text)
@@ -198,11 +198,8 @@ def _present(checks: Sequence[Check], rows: Relation) -> list[Check]:
 
 
 def _repeated(engine: Any, rows: Relation) -> tuple[list[int], dict[int, int]]:
-    """Find the lines that repeat an impression.
-
-    The first result contains the lines that differ from the first line of their impression in the time only. The second
-    result maps each of the other lines to the first line of its impression.
-    """
+    # the first result: lines that equal the first line of their impression except for the time; the second: all other
+    # repeated lines, each with the first line of its impression
     (again,) = engine.rows("SELECT count(impression) > count(DISTINCT impression) AS again FROM t", t=rows)
     if not again["again"]:
         return [], {}
@@ -217,11 +214,11 @@ def _repeated(engine: Any, rows: Relation) -> tuple[list[int], dict[int, int]]:
 
 
 def _unit_of_time(engine: Any, rows: Relation) -> list[Check]:
-    """Return a check of the unit of times. Times must count from 0, or be dates between 1990 and 2100."""
     if "time" not in rows.columns:
         return []
     sql = f"SELECT min(time) AS first, max(time) AS last FROM t WHERE time > -1e300 AND time < {LATEST}"
     (span,) = engine.rows(sql, t=rows)
+    # times must count from 0, or be dates between 1990 and 2100
     if span["last"] is None or (span["last"] < EARLIEST and 0 <= span["first"] < FIRST_HOUR):
         return []
     wrong = f"time < {EARLIEST}" if span["last"] >= EARLIEST else "1 = 1"
@@ -229,7 +226,7 @@ def _unit_of_time(engine: Any, rows: Relation) -> list[Check]:
 
 
 def without(engine: Any, rows: Relation, lines: Collection[int]) -> Relation:
-    """Return a relation without some of its lines."""
+    """Return a relation without the given lines."""
     if not len(lines):
         return rows
     bad = engine.small({"line": sorted(lines)})
@@ -237,9 +234,10 @@ def without(engine: Any, rows: Relation, lines: Collection[int]) -> Relation:
 
 
 def event_checks(events: Relation, positions: str, first: float | None) -> list[Check]:
-    """Return the checks of events, given the time of the first exposure.
+    """Return the checks that each event of a log must pass.
 
     positions: SQL for whether the position of an event is a place on a list.
+    first: time of the first exposure.
     """
     zero = f"an event at position 0: {_FROM_0}; for positions from 0 map position::int + 1 with --source"
     checks = [

@@ -1,8 +1,8 @@
-"""Means with standard errors that allow for correlated outcomes of the same user or query.
+"""Compute the mean outcome of each pair of rankers, with a standard error.
 
-A cluster is all outcomes of one user, or of one query. The mean of a pair of rankers is the sum of its outcomes divided
-by their number. For a ratio of two outcomes, the sum of the second outcome replaces the number. Standard errors follow
-from the variation of the clusters' sums (delta method).
+Outcomes of the same user or query may be correlated. A cluster is therefore formed of all outcomes of one user, or of
+one query. The standard error follows from how much the sums of the clusters vary (delta method). For a ratio of two
+outcomes, the mean is the sum of the first outcome divided by the sum of the second outcome.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ltr_duel.core import FloatMatrix, FloatVector, statistics
 
 
 class Means(NamedTuple):
-    """Means with standard errors; each field has one entry per pair."""
+    """The mean outcome of each pair of rankers, with its standard error. Each field has one entry per pair."""
 
     mean: FloatVector
     error: FloatVector  # standard error; infinite if a single cluster has all outcomes
@@ -24,7 +24,7 @@ class Means(NamedTuple):
 
     @classmethod
     def joined(cls, parts: Iterable[Means]) -> Means:
-        """Return the means of several sets of pairs as one set."""
+        """Join the means of several sets of pairs."""
         return cls(*map(np.concatenate, zip(*parts, strict=True)))
 
     def of(self, pairs: Any) -> Means:
@@ -33,14 +33,15 @@ class Means(NamedTuple):
 
 
 def clustered_means(count: FloatMatrix, total: FloatMatrix, times: FloatVector | float = 1.0) -> Means:
-    """Return means and standard errors. For tests and intervals, use `cautious_means` instead.
+    """Return the means of pairs, with cluster-robust standard errors.
 
-    The errors are cluster-robust errors of the type CR2 (Liang, Zeger 1986; Bell, McCaffrey 2002). The degrees of
-    freedom are computed for independent outcomes (Carter, Schnepel, Steigerwald 2017).
+    For tests and intervals, use `cautious_means` instead.
 
     count, total: number and sum of the outcomes of each cluster, with shape (pairs, clusters).
     times: how many clusters have these numbers.
     """
+    # errors of the type CR2 (Liang, Zeger 1986; Bell, McCaffrey 2002); degrees of freedom as for independent outcomes
+    # (Carter, Schnepel, Steigerwald 2017)
     n = (count * times).sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = (total * times).sum(axis=1) / n
@@ -54,12 +55,10 @@ def clustered_means(count: FloatMatrix, total: FloatMatrix, times: FloatVector |
 def cautious_means(
     count: FloatMatrix, total: FloatMatrix, square: FloatVector, times: FloatVector | float = 1.0
 ) -> Means:
-    """Return means and errors for intervals. They are also valid for few outcomes.
+    """Return the means of pairs, with standard errors for tests and intervals.
 
-    One won and one lost cluster are added to each pair (Agresti and Min, Statistics in Medicine 2005). Without them, a
-    ranker that has won all impressions would have an error of 0. The size of an added cluster is the geometric mean of
-    the mean cluster size and the design effect. The design effect is the factor by which correlated outcomes increase
-    the variance of the mean.
+    The errors are also valid for few outcomes. For this purpose, one won and one lost cluster are added to each pair.
+    Without these clusters, a ranker that has won all impressions would have an error of 0.
     """
     all_n, all_y, squared = count * times, total * times, count * count
     once, sum_y = all_n.sum(axis=1), all_y.sum(axis=1)
@@ -72,7 +71,7 @@ def cautious_means(
         together = summed - 2 * mean * crossed + mean**2 * squares
         single = np.maximum(square - once * mean**2, 0)
         design = np.clip((together + 2 * size**2) / (single + 2 * size), 1.0, size)
-        added = np.sqrt(design * size)
+        added = np.sqrt(design * size)  # size of an added cluster (Agresti and Min, Statistics in Medicine 2005)
         n = once + 2 * added
         mean = sum_y / n
         residual = (total - count * mean[:, None]) ** 2 / (1 - count / n[:, None])
@@ -90,7 +89,7 @@ def _unless_alone(alone: Any, mean: FloatVector, error: FloatVector, freedom: Fl
 
 
 def naive_means(n: FloatVector, total: FloatVector, square: FloatVector) -> Means:
-    """Return means and errors of independent outcomes, given their number, sum and sum of squares."""
+    """Return the means of pairs, with standard errors that are valid if all outcomes are independent."""
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = total / n
         variance = np.maximum(square / n - mean**2, 0) * n / (n - 1)
@@ -100,13 +99,19 @@ def naive_means(n: FloatVector, total: FloatVector, square: FloatVector) -> Mean
 def interval_ends(
     cautious: Means, confidence: float, p: FloatVector | None = None, bound: float = 1.0
 ) -> tuple[FloatVector, FloatVector]:
-    """Return the ends of Student's intervals. If a p-value does not reject 0, its interval is extended to 0."""
+    """Return the lower and the upper ends of the confidence intervals of means (Student).
+
+    p: p-values of "the mean is 0". If a p-value is not significant, the interval is extended to 0.
+    """
     half = statistics.student_reach(cautious.error, cautious.freedom, confidence)
     return clipped_ends(cautious.mean, half, True if p is None else p < 1 - confidence, bound)
 
 
 def clipped_ends(mean: FloatVector, half: FloatVector, refuted: Any, bound: float) -> tuple[FloatVector, FloatVector]:
-    """Return ends of intervals within [-bound, bound]. Intervals are extended to 0 where 0 is not refuted."""
+    """Return the ends of intervals around means, at least -bound and at most bound.
+
+    refuted: whether a mean of 0 is refuted. If it is not, the interval is extended to 0.
+    """
     middle = np.where(np.isfinite(half), mean, 0.0)
     low, high = np.maximum(middle - half, -bound), np.minimum(middle + half, bound)
     return np.where(refuted, low, np.minimum(low, 0.0)), np.where(refuted, high, np.maximum(high, 0.0))

@@ -1,8 +1,9 @@
 """Compare the rankers of a log: credit its events, add up the outcomes of each pair of rankers, and test each pair.
 
-Some logs come from a policy that learns. The policy shows a ranker less often after it has lost, so the plain mean of a
-pair is biased (Nie, Tian, Taylor, Zou, AISTATS 2018). `ltr_duel.logs.sequential.confidence_sequence` then computes
-intervals that are valid in spite of the policy. They hold only for the queries of the log.
+In some experiments, a policy chooses the rankers of each impression, and shows a ranker less often after it has lost.
+The plain mean of a pair is then biased (Nie, Tian, Taylor, Zou, AISTATS 2018). For the log of a policy,
+`ltr_duel.logs.sequential.confidence_sequence` computes intervals that are valid in spite of the policy. These intervals
+hold only for the queries of the log.
 """
 
 from __future__ import annotations
@@ -37,28 +38,31 @@ def compare_log(
 ) -> Comparison:
     """Compare each pair of interleaved rankers in a log, by one or more outcomes.
 
-    ``comparison.decision`` is the decision that the command ``logs compare`` prints. If a policy chose the rankers by
-    earlier outcomes, intervals are valid at every look, and a warning says so.
+    The result has the property ``decision``, which says which ranker wins. If a policy chose the rankers by earlier
+    outcomes, the intervals are valid however often you look at the experiment, and the result has a warning.
 
     Parameters
     ----------
     log : ClickLog, path, data frame or Ibis table
         The log. A path or a table is opened with the default settings of `ClickLog`.
     outcomes : str, Outcome, Ratio, or a sequence of them
-        The first outcome decides. The results for the other outcomes are in ``comparison.secondary``. By default, a
-        `ClickLog` is compared by all of its outcomes that are not guardrails, and a path or a table by ``click``. When
-        you open a `ClickLog`, give all outcomes and guardrails as its argument ``outcome``.
+        The outcomes by which the rankers are compared. The first outcome decides. The attribute ``secondary`` of the
+        result has the comparisons by the other outcomes. By default, a path or a table is compared by ``click``, and a
+        `ClickLog` by all of its outcomes that are not guardrails. If you open a `ClickLog` yourself, name all outcomes
+        and guardrails there.
     guardrails : mapping of str to float
-        Outcomes or ratios that must not get worse, each with the largest accepted loss.
+        Outcomes or ratios that the winner must not harm. Give the largest loss that you accept for each of them.
     cluster : {"", "user", "query", "impression"}
-        Groups within which outcomes may be correlated. By default, users are used, or queries if the log has no users.
+        The groups of impressions whose outcomes may be correlated. By default, a group has all impressions of a user,
+        or of a query if the log has no users.
     confidence : float
         Confidence of the intervals, above 0 and below 1.
     rankers : collection of str
-        The permitted rankers. By default, all rankers are permitted.
+        The names of the rankers of the experiment. A row with another ranker is unusable. By default, all rankers are
+        permitted.
     looks : bool
-        Whether to record how the comparison developed over time. The plot requires this record, and so does the warning
-        that users or rankers changed.
+        Whether to record how the means developed over time. The method ``plot`` of the result, and the warning that
+        users or rankers changed, require this record.
 
     Returns
     -------
@@ -67,7 +71,7 @@ def compare_log(
     Raises
     ------
     InputError
-        If an argument is invalid, if the log has no usable line, or if it has more bad lines than may be skipped.
+        If an argument is invalid, if the log has no usable line, or if it has more unusable lines than may be skipped.
 
     Examples
     --------
@@ -111,10 +115,6 @@ def _compared(
     log: ClickLog, outcome: AnyOutcome, cluster: str, rankers: Collection[str], confidence: float, *, looks: bool,
     primary: Comparison | None,
 ) -> Comparison:  # fmt: skip
-    """Return the comparison by one outcome.
-
-    primary: the comparison by the first outcome. If it is given, looks and warnings are left out.
-    """
     outcomes, rows, creditor, facts = credited_outcome(log, outcome, rankers)
     policies, name = policies_of(log.engine, rows), outcome_name(outcome)
     cluster = cluster or ("user" if facts["named"] else "query")
@@ -143,7 +143,7 @@ def _compared(
     } | {key: value for key, value in optional.items() if value}  # fmt: skip
     names, pairs = tuple(creditor.names), np.array(creditor.pairs)
     comparison = compared(sums, names, pairs, confidence=confidence, impressions=facts["n"], provenance=provenance)
-    if primary:
+    if primary:  # the comparison by the first outcome has the looks and the warnings
         return comparison
     interim = looks_of(log.engine, rows, sums, courses, step) if step else []
     warnings = [*_warnings(log, comparison, forgotten), *event_notes(log, rows, comparison.impressions)]

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """Result of `compare_log`, a comparison of each pair of rankers by one outcome.
+    """The result of `compare_log`: each pair of rankers, compared by one outcome.
 
-    Arrays have one entry per pair. A positive mean favours the first ranker of the pair.
+    Arrays have one entry per pair. A positive mean says that the first ranker of the pair is better.
     """
 
     names: tuple[str, ...]  # rankers, in their order of appearance in the log
@@ -66,12 +66,12 @@ class Comparison:
 
     @cached_property
     def findings(self) -> list[Finding]:
-        """The result of `check_log` for the log."""
+        """What `check_log` finds in the log."""
         return self.check()
 
     @cached_property
     def decision(self) -> Decision:
-        """The decision if you look only once; `decide` has further options."""
+        """Which ranker wins, if you look at the experiment only once. If you look repeatedly, use `decide`."""
         return decide(self)
 
     @property
@@ -86,7 +86,7 @@ class Comparison:
 
     @property
     def tests(self) -> int:
-        """Number of pairs of rankers, including pairs never shown. The error probability is divided among all pairs."""
+        """The number of tests for the Bonferroni correction: all pairs of rankers, even if never shown."""
         return len(self.names) * (len(self.names) - 1) // 2
 
     @property
@@ -116,9 +116,9 @@ class Comparison:
         return Ratio(name.removesuffix(f"/{below}"), below) if below else name
 
     def intervals(self, confidence: float, tests: float = 1.0, *, every_look: bool = False) -> Intervals:
-        """Return the intervals of all pairs. The error probability is divided among ``tests`` tests (Bonferroni).
+        """Return an interval of the mean outcome of each pair, corrected for ``tests`` tests (Bonferroni).
 
-        With ``every_look``, and always in logs of policies, intervals are valid however often you look.
+        With ``every_look``, and always in the log of a policy, the intervals are valid however often you look.
         """
         bound = np.inf if self.ratio else 1.0
         if self.adaptive or (every_look and self.cluster == "impression" and not self.ratio):
@@ -132,17 +132,17 @@ class Comparison:
 
     @property
     def signs(self) -> IntVector:
-        """For each pair, 1 if its mean is 0 or positive, else -1."""
+        """The sign of each pair's mean: 1 if the mean is 0 or positive, and -1 if it is negative."""
         return np.where(self.means.mean >= 0, 1, -1)
 
     @property
     def clearest(self) -> IntVector:
-        """The indices of the pairs, in the order of their p-values."""
+        """The indices of the pairs, sorted by p-value. The smallest p-value comes first."""
         return np.argsort(self.p, kind="stable")
 
     @property
     def preferences(self) -> PreferenceMatrix:
-        """The preference matrix, in which a tie is half a win."""
+        """The comparison as a preference matrix. A tie counts as half a win."""
         if self.ratio:
             raise InputError(f"'{self.provenance['events']}' is a ratio, which is no share of wins: no matrix has it")
         size = len(self.names)
@@ -158,22 +158,24 @@ class Comparison:
         return PreferenceMatrix(p, self.names, error, comparisons, self.provenance | undecided)
 
     def plot(self, *, stop_at: float | None = None, margin: float = 0.0, ax: Axes | None = None) -> Axes:
-        """Plot how the means of the pairs with the smallest p-values developed over time, with their intervals.
+        """Plot how the mean outcomes and their intervals developed over time.
+
+        The plot shows the pairs with the smallest p-values.
 
         Parameters
         ----------
         stop_at : float, optional
-            The confidence of intervals that are valid however often you look, as in `decide`. By default, each interval
-            is valid for one look, except in logs of policies.
+            Set this confidence (above 0 and below 1) if you look at a growing log more than once. The intervals are
+            then valid at every look. By default, each interval is valid for one look, except in the log of a policy.
         margin : float
-            The largest mean outcome that does not matter. The range from -margin to margin is shaded.
+            The largest mean outcome that you regard as no difference. The plot shades the range from -margin to margin.
         ax : Axes, optional
             Axes to draw on. By default, new axes are created.
 
         Raises
         ------
         InputError
-            If the comparison was made with ``looks=False``, or by a ratio.
+            If the comparison was made with ``looks=False``, or if its outcome is a ratio.
 
         Examples
         --------
@@ -201,7 +203,7 @@ def compared(
     sums: PairSums, names: tuple[str, ...], pairs: IntVector, *, confidence: float, impressions: int,
     provenance: dict[str, Any],
 ) -> Comparison:  # fmt: skip
-    """Compare the rankers by sums of outcomes. The result has no ``looks`` and no ``warnings``."""
+    """Make a `Comparison` from sums of outcomes. Its ``looks`` and ``warnings`` are empty."""
     ratio, means, cautious = "denominator" in provenance, sums.means(), sums.cautious()
     naive, divisor = sums.naive(), sums.divisor()
     tests = len(names) * (len(names) - 1) // 2

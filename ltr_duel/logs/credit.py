@@ -1,8 +1,8 @@
-"""Find out which ranker won each impression of a log, from its clicks and its page token.
+"""Find out which ranker won each impression of a log, from the impression's clicks and its page token.
 
 A page token is the text that `Page.to_json` returns. It says how the list of a page was made, so that the comparison
-method can credit the clicks. Rows without a page token are credited in `ltr_duel.logs.outcomes`. All rows of a log must
-have the same method and outcome rule, because outcomes of different methods cannot be added up.
+method can decide from the clicks which ranker won. For rows without a page token, see `ltr_duel.logs.outcomes`. All
+rows of a log must have the same method and outcome rule, because outcomes of different methods cannot be added up.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Wrong = dict[int, str]
 
 
 class Outcomes(NamedTuple):
-    """The outcomes of a batch of rows, with an entry for each pair of rankers of each row."""
+    """The outcomes of a batch of rows. There is one entry for each row and each pair of the row's rankers."""
 
     row: IntVector
     pair: IntVector  # indices in `Creditor.pairs`
@@ -52,7 +52,10 @@ class Outcomes(NamedTuple):
 
 
 class Creditor:
-    """Credits a log batch by batch, and numbers rankers and pairs in their order of appearance."""
+    """Computes the outcomes of a log, one batch of rows after the other.
+
+    Rankers and pairs get numbers in the order in which they appear in the log.
+    """
 
     columns = ("impression", "time", "clicks", "shown", "page", "rankers", "owners", "method", "outcome")
 
@@ -72,11 +75,11 @@ class Creditor:
 
     @property
     def caution(self) -> str:
-        """A warning about the outcome rule; empty for most rules."""
+        """A warning about the outcome rule, or an empty text if there is none."""
         return METHODS.configure(self.method).component.caution(self.outcome) if self.method else ""
 
     def __call__(self, batch: Impressions) -> tuple[Outcomes, Wrong]:
-        """Credit rows with page tokens and sorted clicks. Return outcomes, and messages on refused rows."""
+        """Compute the outcomes of rows with page tokens and sorted clicks. Also return messages on refused rows."""
         wrong, have = Wrong(), {name: batch.table.column(name) for name in ("page", "shown", "clicks")}
         ids, ptr = ragged(have["shown"])
         places, click_ptr = ragged(have["clicks"])
@@ -115,7 +118,7 @@ class Creditor:
         return Outcomes(np.full(pair.size, row), pair.ravel(), np.array(list(outcomes.values())) * sign.ravel())
 
     def start_owners(self, method: str | None, outcome: str | None) -> None:
-        """Raise `InputError` unless this method and outcome rule can credit clicks by owners."""
+        """Raise `InputError` if the outcome rule needs more than the owners of the clicked documents."""
         if (method, outcome) in self._startable:
             return
         label, component, _ = METHODS.configure(method or "team_draft")
@@ -140,7 +143,7 @@ class Creditor:
         return np.array([arms[sets[k]] for k in good], np.int64).reshape(len(good), -1), np.array(good, np.int64)
 
     def arms_of(self, names: Collection[str] | None) -> list[int]:
-        """Return the numbers of the rankers of a row. Raises `InputError` if they cannot be compared."""
+        """Convert the names of a row's rankers to numbers. Raises `InputError` if they cannot be compared."""
         if not names:
             raise InputError(NO_RANKERS)
         if not 2 <= len(names) <= MOST_RANKERS or len(set(names)) < len(names) or not all(names):
@@ -169,9 +172,9 @@ class Creditor:
         return self._arm[name]
 
     def pairs_of(self, arms: IntMatrix) -> tuple[IntMatrix, IntMatrix]:
-        """Return the indices of the pairs of rankers of each row, and their signs, with shape (rows, pairs).
+        """Return two arrays of shape (rows, pairs): the index of each pair of a row's rankers, and a sign.
 
-        The sign is +1 if the pair's first ranker comes first in the row, else -1.
+        The sign is +1 if the first ranker of the pair also comes first in the row, and otherwise -1.
         """
         first, second = np.triu_indices(arms.shape[1], 1)
         a, b = arms[:, first], arms[:, second]
@@ -184,7 +187,7 @@ class Creditor:
 
 
 class Clicked(NamedTuple):
-    """Some rows of a batch, which are credited together, and the documents and clicks of the whole batch."""
+    """The rows of a batch whose outcomes are computed together, with the documents and clicks of the whole batch."""
 
     rows: IntVector
     query: IntVector  # (rows,) index of the row's query in the lists
@@ -197,7 +200,7 @@ class Clicked(NamedTuple):
 
 
 def credit_rows(method: Method, params: Any, outcome: str, lists: Lists, clicked: Clicked, rankers: int) -> FloatMatrix:
-    """Return the outcome of each pair of rankers a < b in each row, with shape (rows, pairs)."""
+    """Return the outcomes of rows, in an array with a row for each impression and a column for each pair of rankers."""
     out = np.zeros((len(clicked.rows), rankers * (rankers - 1) // 2))
     some = np.flatnonzero(np.diff(clicked.click_ptr)[clicked.rows])
     tops, sizes = np.diff(clicked.ptr)[clicked.rows[some]], np.diff(lists.query_ptr)[clicked.query[some]]
@@ -220,7 +223,7 @@ def credit_rows(method: Method, params: Any, outcome: str, lists: Lists, clicked
 
 @kernel
 def fill_page(clicked: Clicked, row: int, page: Shown, kept: FloatVector) -> int:
-    """Copy a row of ``clicked`` to the outputs ``page`` and ``kept``, and return its number of clicks."""
+    """Copy a row of ``clicked`` into ``page`` and ``kept``, and return the row's number of clicks."""
     start, first = clicked.ptr[row], clicked.click_ptr[row]
     for k in range(clicked.ptr[row + 1] - start):
         page.shown[k], page.owner[k] = clicked.numbers[start + k], clicked.owners[start + k]
@@ -234,7 +237,7 @@ def fill_page(clicked: Clicked, row: int, page: Shown, kept: FloatVector) -> int
 
 @kernel
 def credit_pairs(state: Any, kept: FloatVector, lists: Lists, page: Shown, clicked: Clicked, out: FloatMatrix) -> None:
-    """Credit rows that interleave two rankers."""
+    """Compute the outcomes of rows that have two rankers."""
     for n in range(clicked.rows.shape[0]):
         row = clicked.rows[n]
         n_clicks = fill_page(clicked, row, page, kept)
@@ -247,7 +250,7 @@ def credit_slates(
     state: Any, kept: FloatVector, lists: Lists, page: Shown, clicked: Clicked, out: FloatMatrix, slate: IntVector,
     won: SignMatrix,
 ) -> None:  # fmt: skip
-    """Credit rows that interleave a set of rankers."""
+    """Compute the outcomes of rows that have a set of rankers."""
     for n in range(clicked.rows.shape[0]):
         row, c = clicked.rows[n], 0
         n_clicks = fill_page(clicked, row, page, kept)

@@ -1,4 +1,4 @@
-"""Decide which ranker wins an experiment or whether it should go on, and say so in sentences."""
+"""Decide whether an experiment can stop and which ranker wins, and explain the decision in a sentence."""
 
 from __future__ import annotations
 
@@ -40,10 +40,9 @@ class PairDecision(NamedTuple):
 
 
 class Guardrail(NamedTuple):
-    """Test that the leading ranker does not harm another outcome by more than a margin.
+    """A test that the leading ranker does not harm another outcome by more than a margin.
 
-    The leading ranker has the higher mean of the primary outcome. It wins only if all tests agree. Each test may
-    therefore use the whole error probability (intersection-union test; Berger, Technometrics 1982).
+    The leading ranker has the higher mean of the primary outcome. It wins only if all of its guardrails hold.
     """
 
     outcome: str
@@ -56,7 +55,7 @@ class Guardrail(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Whether the data show that the leading ranker loses less than the margin by this outcome."""
+        """Whether the data show that the leading ranker's loss in this outcome is smaller than the margin."""
         return self.low > -self.margin
 
     def __str__(self) -> str:
@@ -68,7 +67,7 @@ class Guardrail(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """The decision on an experiment, as printed by ``logs compare``."""
+    """The decision on an experiment. The command ``logs compare`` prints it."""
 
     verdict: str  # "stop", "no difference", "go on", or "no decision" if a check or guardrail fails
     winner: str | None  # the ranker that wins against all others by the primary outcome alone
@@ -89,21 +88,21 @@ class Decision(NamedTuple):
 def decide(
     comparison: Comparison, stop_at: float | None = None, *, margin: float = 0.0, checks: bool = True
 ) -> Decision:
-    """Decide which ranker wins, by the primary outcome.
+    """Decide which ranker wins by the primary outcome of a comparison.
 
-    There is no decision if a check of the log fails, or if a guardrail does not hold for the winner. A guardrail is
-    another outcome that must not get worse.
+    A guardrail is another outcome that must not get worse. The verdict is "no decision" if a check of the log fails, or
+    if the winner may make a guardrail worse.
 
     Parameters
     ----------
     comparison : Comparison
         Result of `compare_log`.
     stop_at : float, optional
-        The confidence, above 0 and below 1, of a decision that is valid however often you look at a growing log. By
-        default, the decision is valid for one planned look, with the confidence of the comparison.
+        Set this confidence (above 0 and below 1) if you look at a growing log more than once. The decision is then
+        valid at every look. By default, it is valid for one planned look, with the confidence of the comparison.
     margin : float
-        The largest mean outcome that does not matter. The verdict on a pair is "no difference" if its mean is shown to
-        lie between -margin and margin. Used only with ``stop_at``.
+        The largest mean outcome that you regard as no difference. If the interval of a pair's mean lies between -margin
+        and margin, the verdict on the pair is "no difference". The margin is used only with ``stop_at``.
     checks : bool
         Whether to check the log with `check_log`.
 
@@ -114,7 +113,7 @@ def decide(
     Raises
     ------
     InputError
-        If a number is out of range.
+        If ``stop_at`` or ``margin`` is out of range.
 
     Examples
     --------
@@ -164,7 +163,7 @@ def pair_decisions(
     now: Intervals, named_pairs: Sequence[tuple[str, str]], tests: int, impressions: int, *, confidence: float,
     margin: float = 0.0,
 ) -> list[PairDecision]:  # fmt: skip
-    """Decide for each pair of rankers whether to stop, by its interval.
+    """Decide for each pair of rankers whether one of them wins.
 
     tests: number of pairs among which the error probability is divided.
     impressions: number of impressions of all pairs so far; 0 if only one look is planned.
@@ -189,6 +188,8 @@ def pair_decisions(
 
 
 def _guardrails(comparison: Comparison, confidence: float, *, every_look: bool) -> list[Guardrail]:
+    # A winner must pass all tests, so each test may use the whole error probability (intersection-union test; Berger,
+    # Technometrics 1982).
     guardrails = []
     for name, other in comparison.guarded.items():
         limits = other.intervals(confidence, 0.5, every_look=every_look).facing(comparison.signs)  # one-sided
@@ -206,10 +207,8 @@ def _label(pair: PairDecision, *, harmed: bool) -> str:
 
 
 def _projection(names: Sequence[str], pairs: Sequence[PairDecision]) -> tuple[float, str | None]:
-    """Return how many further impressions the experiment needs, and its winner, if the means stay as they are.
-
-    The experiment ends when a ranker wins against all others, or when all pairs are decided.
-    """
+    # returns how many further impressions the experiment needs, and its winner, if the means stay as they are; the
+    # experiment ends when a ranker wins against all others, or when all pairs are decided
     all_shown = len(pairs) == len(names) * (len(names) - 1) // 2
     shown = max((pair.more for pair in pairs), default=np.inf) if all_shown else np.inf
     ways: list[tuple[float, str | None]] = [(shown, None)]
@@ -222,13 +221,12 @@ def _projection(names: Sequence[str], pairs: Sequence[PairDecision]) -> tuple[fl
 
 
 def _too_few(winner: str | None, pairs: Sequence[PairDecision]) -> bool:
-    """Return whether a pair that is not decided has too few observations for a projection."""
     needed = [pair for pair in pairs if pair.verdict == "go on" and (not winner or winner in pair[:2])]
     return any(pair.effective < FEWEST for pair in needed)
 
 
 def impressions_to_go(names: Sequence[str], pairs: Sequence[PairDecision]) -> float:
-    """Return how many further impressions the experiment needs; infinity if the log is too short to say."""
+    """Estimate how many more impressions the experiment needs, or infinity if the log is too short to say."""
     further, winner = _projection(names, pairs)
     return np.inf if further and _too_few(winner, pairs) else further
 
@@ -237,7 +235,7 @@ def running_sentence(
     names: Sequence[str], pairs: Sequence[PairDecision], margin: float, impressions: int,
     unit: str = "pages of several rankers", who: str = "",
 ) -> str:  # fmt: skip
-    """Return a sentence on whether to stop.
+    """Return a sentence that says whether the experiment can stop, and why.
 
     unit: name of an observation, in the plural.
     who: name of the clusters, "users" or "queries"; "" if there are none.
@@ -287,7 +285,6 @@ def _no_decision(failed: Sequence[str], broken: Sequence[Guardrail], winner: str
 
 
 def _never_shown(names: Sequence[str], shown: Collection[tuple[str, ...]]) -> str:
-    """Return a sentence about the pairs that no impression compared; "" if there are none."""
     pairs = {frozenset(pair) for pair in shown}
     missing = [f"{a} and {b}" for a, b in combinations(names, 2) if frozenset((a, b)) not in pairs]
     if len(missing) < 2:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ltr_duel.core import InputError, errors, several
+from ltr_duel.core import InputError, errors, listed, several
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.outcomes import credited
 from ltr_duel.logs.table import LISTS, LOG_COLUMNS, date_words
@@ -89,6 +89,7 @@ def describe_log(log: ClickLog) -> LogFacts:
         if facts["users"]
         else "no values in 'user': checks count each impression as one user, and 'logs compare' clusters its errors by"
         " query (not at all after a policy that reacts to outcomes)",
+        *_not_counted(log),
         *(f"credit for {several(number, 'impression')} is based on {_FORMS[name]}" for name, number in forms.items()),
     ]
     if creditor.names:
@@ -105,3 +106,16 @@ def describe_log(log: ClickLog) -> LogFacts:
         n, facts["queries"], facts["users"], (shortest, longest), clicks, clicked, forms, tuple(creditor.names),
         log.bad.count, tuple(map(errors.in_one_line, lines)),
     )  # fmt: skip
+
+
+def _not_counted(log: ClickLog) -> list[str]:
+    """Return a line on events that are repeated on an item or outside their list, if there are any."""
+    counts, placed = log.loaded.counts, log.loaded.placed
+    if counts is None or placed is None:
+        return []
+    sql = "SELECT count(*) AS n FROM t WHERE place IS NOT NULL AND w0 IS NOT NULL"
+    repeats = counts.placed - int(log.engine.rows(sql, t=placed)[0]["n"])
+    outside = counts.attributed - counts.placed if LISTS & set(log.table.columns) else 0
+    reasons = {"are on an item that has one already": repeats, "are outside their list": outside}
+    words = [f"{number:,} {reason}" for reason, number in reasons.items() if number]
+    return [f"of {several(counts.attributed, 'event')} ({log.outcome.name}), {listed(words)}"] if words else []

@@ -1,7 +1,7 @@
-"""The SQL engine that reads logs, which may be larger than memory. It is DuckDB in the current process.
+"""Run SQL queries on a log with DuckDB. The log may be larger than memory.
 
-Tables are kept in a temporary folder, with all data that exceed the memory limit. `ltr_duel.logs.warehouse` runs the
-same queries in another database.
+DuckDB runs in the current process, and keeps its tables in a temporary folder. To run the same queries in another
+database, use `ltr_duel.logs.warehouse`.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _LOG = logging.getLogger(__name__)
 
 
 class Relation(NamedTuple):
-    """A table, a view or a query of an engine."""
+    """A table, a view or a query: its SQL, and the names of its columns."""
 
     sql: str  # a query
     columns: tuple[str, ...]
 
 
 class Engine:
-    """DuckDB with a temporary folder, for the log at a path."""
+    """A DuckDB database in a temporary folder, which runs the queries on one log."""
 
     def __init__(self, path: Path) -> None:
         import duckdb
@@ -56,7 +56,7 @@ class Engine:
 
     @contextmanager
     def guarded(self, sql: str = "") -> Iterator[None]:
-        """Turn errors of DuckDB into an `InputError` that names the file."""
+        """Turn errors of DuckDB into an `InputError` that names the file of the log."""
         import duckdb
 
         try:
@@ -73,21 +73,21 @@ class Engine:
             self.duckdb.execute(sql)
 
     def raw_rows(self, sql: str) -> list[dict[str, Any]]:
-        """Return the rows of a query. Errors of DuckDB are raised unchanged."""
+        """Run a query and return the rows as dictionaries. Errors of DuckDB are raised unchanged."""
         return list(self.duckdb.sql(sql).to_arrow_table().to_pylist())
 
     def query(self, sql: str, **relations: Relation) -> Any:
-        """Return the result of SQL as an Arrow table. Each keyword is the name of a relation in the SQL."""
+        """Run a query and return an Arrow table. The query can name the relations that are given as keywords."""
         text = with_relations(sql, relations)
         with self.guarded(text), self.duckdb.cursor() as cursor:
             return cursor.sql(text).to_arrow_table()
 
     def rows(self, sql: str, **relations: Relation) -> list[dict[str, Any]]:
-        """Return the result of `query` as dictionaries."""
+        """Run a query, as in `query`, and return the rows as dictionaries."""
         return list(self.query(sql, **relations).to_pylist())
 
     def stream(self, sql: str, rows: int, **relations: Relation) -> Iterator[Any]:
-        """Yield the result of `query` as Arrow batches. Other queries may run meanwhile."""
+        """Run a query, as in `query`, and yield Arrow batches. Other queries may run meanwhile."""
         text = with_relations(sql, relations)
         with self.guarded(text), self.duckdb.cursor() as cursor:
             result = cursor.sql(text)
@@ -95,43 +95,43 @@ class Engine:
             yield from reader(rows)
 
     def keep(self, sql: str, **relations: Relation) -> Relation:
-        """Store the result of `query` as a table."""
+        """Run a query, as in `query`, and store the result as a table."""
         return self.create(f"kept_{next(self._numbers)}", with_relations(sql, relations))
 
     def view(self, sql: str, **relations: Relation) -> Relation:
-        """Return the result of `query` as a relation, without running it."""
+        """Make a relation from a query. The query runs when the relation is read."""
         return self.create(f"view_{next(self._numbers)}", with_relations(sql, relations), "VIEW")
 
     def create(self, name: str, sql: str, kind: str = "TABLE") -> Relation:
-        """Store the result of SQL under a name."""
+        """Create a table, or another kind of relation, from a query."""
         self.execute(f"CREATE {kind} {name} AS {sql}")
         return self.table(name)
 
     def table(self, name: str) -> Relation:
-        """Return a table or view of the engine."""
+        """Return the table or view with this name."""
         return Relation(f"FROM {name}", tuple(row["column_name"] for row in self.rows(f"DESCRIBE {name}")))
 
     def small(self, columns: dict[str, Collection[Any]]) -> Relation:
-        """Store a few columns as a new relation."""
+        """Store a few columns of data as a new table."""
         name = f"small_{next(self._numbers)}"
         self.insert(name, pa.table(columns), new=True)
         return self.table(name)
 
     def insert(self, name: str, rows: Any, *, new: bool = False) -> None:
-        """Add an Arrow table to a relation, or create the relation from it."""
+        """Add the rows of an Arrow table to a table, or create a new table from them."""
         sql = f"{f'CREATE TABLE {name} AS' if new else f'INSERT INTO {name}'} FROM rows_to_insert"
         with self.guarded(sql), self.duckdb.cursor() as cursor:
             cursor.register("rows_to_insert", rows)
             cursor.execute(sql)
 
     def unnested(self, rows: Relation, column: str, keys: Sequence[str]) -> Relation:
-        """Return a row for each entry of a list, with the columns `keys`, ``item`` and ``place`` (from 1)."""
+        """Return one row for each entry of the lists in a column: `keys`, ``item`` and ``place`` (from 1)."""
         chosen = ", ".join(f"t.{named(key)}" for key in keys)
         lists = f"unnest(t.{named(column)}) WITH ORDINALITY AS s(item, place)"
         return self.view(f"SELECT {chosen}, s.item, CAST(s.place AS INTEGER) AS place FROM t, {lists}", t=rows)
 
     def measured(self, rows: Relation) -> Relation:
-        """Add the columns that checks use, such as the length of the shown list."""
+        """Add columns that checks of the rows need, for example the length of each shown list."""
         numbers = {"length": "len(shown)", "different": "list_unique(shown)"} if "shown" in rows.columns else {}
         if "owners" in rows.columns:
             numbers |= {"owned": "len(owners)", "low": "list_min(owners)", "high": "list_max(owners)"}
@@ -141,7 +141,7 @@ class Engine:
 
 
 def with_relations(sql: str, relations: dict[str, Relation], materialized: str = "NOT MATERIALIZED ") -> str:
-    """Return a query that begins with the definitions of its relations."""
+    """Put the definitions of relations in front of a query that names them."""
     parts = ", ".join(f"{name} AS {materialized}({relation.sql})" for name, relation in relations.items())
     return f"WITH {parts} {sql}" if parts else sql
 
@@ -162,7 +162,7 @@ def _close(duckdb: Any, folder: str) -> None:
 
 
 def memory_limit() -> str:
-    """Return the memory limit of DuckDB, by default half of the free memory, but at most 2.5 GB."""
+    """Return how much memory DuckDB may use. By default, this is half of the free memory, but at most 2.5 GB."""
     return os.environ.get(VARIABLE) or f"{max(min(_MOST, host.free_memory() // 2), _LEAST)}B"
 
 

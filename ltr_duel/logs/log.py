@@ -45,29 +45,33 @@ class ClickLog:
     Parameters
     ----------
     path : path, data frame or Ibis table, optional
-        The log: a file, a folder, a glob pattern, or a table in memory (pandas, polars, Arrow or Ibis). `LOG_COLUMNS`
-        describes its columns. With ``events``, the log contains exposures, which are the lists that users saw. With
-        ``connect``, it is the name of a table. By default, ``source`` names the file or table.
+        The log: a file, a folder, a glob pattern, or a table in memory (pandas, polars, Arrow or Ibis). With
+        ``connect``, give the name of a table in the database. `LOG_COLUMNS` describes the columns. If ``events`` has
+        the clicks, this file has only the exposures, which are the lists that users saw. By default, the mapping
+        ``source`` names the file or table.
     format : {"", "jsonl", "csv", "parquet", "ubi"}
         Format of the files. By default, the suffix of the files tells the format.
     skip_bad : int or None
-        Number of unusable lines that may be skipped; None for any number.
+        The number of unusable lines that may be skipped. None permits any number.
     events : path, optional
-        The events, which are users' actions on the items of the exposures.
+        The file of the events, if clicks are not stored with the lists. An event is an action of a user, such as a
+        click on an item.
     source : path, optional
-        A TOML file that maps the columns of exposures and events to the columns of a log.
+        A TOML file (a mapping) that says which of your columns are the columns of exposures and events.
     connect : str, optional
-        URL of the database that contains the tables. This requires the extra ``warehouse``.
+        The URL of a database, if the log is a table in a database. This requires the extra ``warehouse``.
     outcome : str, Outcome, or a sequence of them
         The rule that decides which ranker wins an impression. With ``click``, the ranker with more clicked documents
-        wins. Other kinds of events are counted in the same way. With ``value``, the ranker with the larger sum of
-        values wins. With ``dwell>=30``, only clicks of at least 30 seconds count. Write any other rule as an `Outcome`.
-        The first of several outcomes is the primary one.
+        wins. Other kinds of events, such as ``purchase``, are counted in the same way. With ``value``, the ranker with
+        the larger sum of values wins. With ``dwell>=30``, only clicks of at least 30 seconds count. Write any other
+        rule as an `Outcome`. If you give several outcomes, the first is the primary outcome.
     within : str
-        Credit an event that names no impression to the last exposure of its item to its user, if this exposure is not
-        older than ``within``, such as ``7d``. By default, events that name no impression do not count.
+        The longest time between an exposure and an event, such as ``7d``, if the event names no impression. The event
+        then counts for the last exposure of its item to its user. By default, events that name no impression do not
+        count.
     context : collection of str
-        Further columns to read, by which `subgroups` can divide the log.
+        Further columns to read, such as the user's device. The function `subgroups` can compare the rankers for each
+        device.
 
     Raises
     ------
@@ -133,33 +137,33 @@ class ClickLog:
 
     @property
     def other_columns(self) -> tuple[str, ...]:
-        """Columns of the files that are not read, because a log has no columns of these names."""
+        """The names of the columns that are not read, because a log has no columns of these names."""
         return tuple(self.loaded.strange)
 
     @cached_property
     def loaded(self) -> Loaded:
-        """The log as a relation of an engine."""
+        """The log, loaded into an SQL engine."""
         if self._tables:
             return load_tables(*self._tables, self.context, self.outcomes)
         return load_table(self.path, self.format, self.context, self.outcomes)
 
     @property
     def engine(self) -> Any:
-        """The engine of the relation."""
+        """The SQL engine that reads the log."""
         return self.loaded.engine
 
     @property
     def table(self) -> Relation:
-        """All impressions, also unusable ones. The column ``line`` has the number of the row."""
+        """All impressions of the log, including unusable ones. The column ``line`` numbers the rows."""
         return self.loaded.impressions
 
     def find(self, line: int) -> Position:
-        """Return the file and the row of a line of the relation."""
+        """Return the file and the row from which a line was read."""
         at = self.loaded.find(int(line))
         return Position("data frame", f"row {at.row}") if self._frame else at
 
     def limited(self, window: float) -> ClickLog:
-        """Return the log in which events count only for ``window`` seconds after their exposure."""
+        """Return a log in which an event counts only if it comes within ``window`` seconds after its exposure."""
         if self.outcome.window == window:
             return self
         log = copy(self)
@@ -168,7 +172,7 @@ class ClickLog:
         return log
 
     def rows(self, columns: Collection[str] = tuple(LOG_COLUMNS), number: int = 0) -> Relation:
-        """Return a relation of the usable rows. Raises `InputError` if there are too many unusable rows.
+        """Return the usable rows as a relation. Raises `InputError` if too many rows are unusable.
 
         number: index of the outcome whose events become the column ``clicks``.
         """
@@ -188,7 +192,7 @@ class ClickLog:
         return engine.view(f"SELECT x.*, {lists} FROM x LEFT JOIN c ON x.row = c.row", x=table, c=places)
 
     def without(self, table: Relation, lines: Collection[int]) -> Relation:
-        """Return a relation without some of its lines."""
+        """Return a relation without the given lines."""
         return without(self.engine, table, lines)
 
     def facts(self, rows: Relation) -> dict[str, Any]:
@@ -214,13 +218,13 @@ class ClickLog:
             yield Impressions(batch.select(names), batch.column("line").to_numpy())
 
     def sessions(self, by: str = "auto") -> Sessions:
-        """Read all lists and clicks into memory, as input of `fit_click_models`.
+        """Read all lists and clicks into memory, in the form that `fit_click_models` needs.
 
         Parameters
         ----------
         by : {"auto", "document", "grade"}
-            Whether the items of a click model are the documents of queries, or relevance grades. By default, they are
-            grades if every row has grades.
+            What the click model treats as an item: each document of a query, or each relevance grade. By default,
+            grades are used if every row has grades.
 
         Returns
         -------
@@ -271,7 +275,6 @@ def _numbers(texts: Any) -> tuple[IntVector, list[str]]:
 
 
 def _stored(source: Any, owner: Any) -> Path:
-    """Store a data frame or an Ibis table as Parquet, in a folder that is deleted together with ``owner``."""
     is_ibis = type(source).__module__.startswith("ibis.") and hasattr(source, "to_parquet")
     if not is_ibis and not hasattr(source, "__arrow_c_stream__"):
         raise InputError(
@@ -279,6 +282,7 @@ def _stored(source: Any, owner: Any) -> Path:
             f" of type {type(source).__name__}"
         )
     folder = tempfile.mkdtemp(prefix="ltr_duel-frame-")
+    # the folder is deleted together with the owner
     weakref.finalize(owner, shutil.rmtree, folder, ignore_errors=True)
     path = Path(folder, "frame.parquet")
     try:

@@ -2,7 +2,8 @@
 
 A mapping is a TOML file with the sections ``[exposures]`` and ``[events]``. Exposures are the lists that users saw, and
 events are users' actions, such as clicks. Each line of a section maps a column of a log to a column of the file, or to
-an SQL expression. The key ``where`` contains a condition for the rows to read. docs/log_formats.md has examples.
+an SQL expression. The key ``where`` has an SQL condition, and only rows that meet this condition are read.
+docs/log_formats.md has examples.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _NO_OBJECT = """CASE WHEN NOT json_valid(text) THEN 'not valid JSON, or truncate
 
 
 def sections_of(path: Path) -> dict[str, Any]:
-    """Read the sections of a mapping. The section ``[exposures]`` may also map columns that a log does not have."""
+    """Read the sections of a mapping, and check the names of the columns in them."""
     try:
         sections = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -55,6 +56,7 @@ def sections_of(path: Path) -> dict[str, Any]:
             if (part, key) == ("exposures", "clicks"):
                 how = "map 'impression' and 'position' in [events] instead (for a column of lists, position ="
                 raise InputError(f"{path}: [exposures] maps 'clicks'; {how} \"unnest({value})\")")
+            # the section [exposures] may also map columns that a log does not have
             if key not in legal and (part == "events" or difflib.get_close_matches(key, legal)):
                 raise InputError(f"{path}: [{part}]: {errors.unknown_name('column of a log', key, legal)}")
             names = key == "rankers" and isinstance(value, list) and all(isinstance(name, str) for name in value)
@@ -64,7 +66,7 @@ def sections_of(path: Path) -> dict[str, Any]:
 
 
 def source_of(path: Path, *, table: bool) -> str:
-    """Return the file that a mapping names for the exposures. With ``table``, return the table of a database."""
+    """Return the name of the exposures' file in a mapping. With ``table``, return the name of a table instead."""
     key = "table" if table else "file"
     source = sections_of(path).get("exposures", {}).get(key)
     if not source:
@@ -73,7 +75,7 @@ def source_of(path: Path, *, table: bool) -> str:
 
 
 class Part:
-    """The source and the mapping of exposures, of events, or of a log in one table."""
+    """A part of a log (exposures, events, or both in one table), with its file and its mapping."""
 
     def __init__(
         self, name: str, source: str, context: Collection[str] = (), mapping: Path | None = None, format: str = ""
@@ -86,7 +88,7 @@ class Part:
         self.strange: Sequence[str] = [key for key in section if key not in (*self.mapped, *_SETTINGS)]  # not read
 
     def columns_in(self, have: Sequence[str]) -> dict[str, Any]:
-        """Return the SQL expression of each column, or a list of names for the column ``rankers``."""
+        """Return an SQL expression for each column of the log, given the columns of the file."""
         have = [column for column in have if column not in ADDED]
         if self.mapped:  # columns may have names that are SQL keywords
             plain = {
@@ -104,7 +106,7 @@ class Part:
 
     @contextmanager
     def located(self) -> Iterator[None]:
-        """Add the names of the mapping and of the file to an error in the ``with`` block."""
+        """Add the names of the mapping and of the file to the message if the ``with`` block raises an error."""
         try:
             yield
         except Exception as error:  # each backend has its own exceptions
@@ -125,10 +127,10 @@ def select(columns: dict[str, Any], where: str, source: str) -> str:
 
 
 def read(engine: Engine, part: Part) -> tuple[Relation, Callable[[int], Position]]:
-    """Read the source of a `Part` as a relation. Also return a function that finds the file and line of a row.
+    """Read a part of a log as a relation. Also return a function that finds the file and line of a row.
 
-    The column ``origin`` numbers the rows of the files. The column ``line`` numbers the rows of the relation, because a
-    mapping may turn one row of a file into several rows.
+    The column ``origin`` has the number of the row in the files. A mapping may turn one row of a file into several
+    rows, and the column ``line`` numbers these rows.
     """
     with part.located():
         paths = files_of(part.file)
@@ -166,7 +168,6 @@ def _rows(engine: Engine, part: Part, kind: str, paths: Sequence[Path]) -> FileR
 
 
 def _json_lines(engine: Engine, part: Part, paths: Sequence[Path]) -> tuple[FileRows, str]:
-    """Return the lines of JSON files, and SQL for their columns. Lines that are not JSON objects get a ``fault``."""
     files = create_lines(engine, paths)
     keys = "SELECT line, unnest(json_keys(CASE WHEN json_valid(text) THEN text END)) AS key FROM lines"
     have = engine.query(f"SELECT key FROM ({keys}) GROUP BY key ORDER BY min(line), key")["key"].to_pylist()
@@ -177,7 +178,7 @@ def _json_lines(engine: Engine, part: Part, paths: Sequence[Path]) -> tuple[File
 
 
 def create_lines(engine: Engine, paths: Sequence[Path]) -> FileRows:
-    """Create the table ``lines`` of text files, with ``line`` and ``text``."""
+    """Create the table ``lines``, with a row for each line of the files: ``line`` (the number) and ``text``."""
     files = text_rows(paths)
     engine.create(
         "lines", f"SELECT ltr_line AS line, text FROM ({files.sql}) WHERE trim(text) <> ''", "OR REPLACE TABLE"
@@ -186,12 +187,8 @@ def create_lines(engine: Engine, paths: Sequence[Path]) -> FileRows:
 
 
 def _by_impression(columns: dict[str, Any], rows: str, header: int) -> str:
-    """Return SQL that joins the rows of an exposure's items to one row, with the time of its first row.
-
-    Repeated rows of an item count once. If two rows contradict each other, the exposure gets a ``fault``.
-
-    header: number of lines of a file before its first row.
-    """
+    # one row for each impression, with the time of the first row; repeated rows of an item count once, and rows that
+    # contradict each other are a fault; header: number of lines of a file before its first row
     place = "try_cast(position::VARCHAR AS DOUBLE)" if "position" in columns else "origin"
     item = "item" if "item" in columns else "position"
     once = (
@@ -218,7 +215,6 @@ def _by_impression(columns: dict[str, Any], rows: str, header: int) -> str:
 
 
 def _conflicts(columns: dict[str, Any], place: str, item: str, header: int) -> str:
-    """Return SQL for a message on a row that contradicts an earlier row; null if there is no contradiction."""
     cases = []
 
     def differ(value: str, window: str, sentence: str) -> None:

@@ -1,8 +1,8 @@
 """Compute the outcomes of a log: a table with one row for each impression and each pair of its rankers.
 
 The owner of a document is the ranker that contributed it to the list. If a log names owners, the SQL engine computes
-the outcomes. If a log has page tokens, which say how each list was made, the comparison methods compute the outcomes.
-Outcomes are integers, so sums are exact.
+the outcomes. A page token says how a list was made. If a log has page tokens, the comparison method computes the
+outcomes. Outcomes are stored as integers, so that their sums are exact.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _VALUES = re.compile(r"(?<!^)'[^']*'|\[.*\]|-?\d[\w.:-]*")  # values that differ
 
 
 class Credited(NamedTuple):
-    """The credited outcomes of a log."""
+    """The outcomes of a log, and the impressions to which they belong."""
 
     outcomes: Any  # line, time, user, query, pair, y, and its square (as multiples of 1 / UNIT); None if there are none
     rows: Relation  # the credited impressions
@@ -48,10 +48,10 @@ def credited(
     needed: bool = True,
     outcome: str = "",
 ) -> Credited:
-    """Credit the clicks of a log by one of its outcomes, by default by the first.
+    """Compute who won each impression of a log, by one of its outcomes. The default is the first outcome.
 
-    A row that cannot be credited counts as a bad line, unless ``needed`` is False. ``columns`` are read besides
-    the usual columns.
+    A row with neither owners nor a page token counts as a bad line, unless ``needed`` is False. ``columns`` are further
+    columns to read.
     """
     names = [given.name for given in log.outcomes]
     if outcome and outcome not in names:
@@ -104,7 +104,6 @@ def _any(log: ClickLog, columns: Collection[str]) -> bool:
 
 
 def _require_credit(log: ClickLog) -> None:
-    """Raise `InputError` if the log is empty, or if no row can be credited."""
     if not log.engine.rows("SELECT count(*) AS n FROM t", t=log.table)[0]["n"]:
         raise InputError(f"{log.path}: the log has no rows")
     if not _any(log, ("page", "owners", "rankers", "fault")):
@@ -119,11 +118,7 @@ def _refuse(log: ClickLog, sentences: Wrong, wrong: Wrong) -> None:
 def _by_owners(
     log: ClickLog, rows: Relation, creditor: Creditor, number: int, wrong: Wrong, *, part: bool
 ) -> Relation | None:
-    """Return the outcomes by owners: the ranker whose documents got more clicks wins.
-
-    part: whether ``rows`` are a part of the log.
-    wrong: output, to which messages on rows that cannot be credited are added.
-    """
+    # The ranker whose documents got more clicks wins. Messages on rows that cannot be credited are added to `wrong`.
     refused, engine, given = Wrong(), log.engine, given_owners(rows.columns, by_event=log.loaded.by_event)
     sets: dict[tuple[str, ...], list[int]] = {}
     for kind in kinds_of(engine, rows, given) if part or log.bad.count or log.bad.equal else log.kinds:
@@ -186,7 +181,7 @@ def _sql(value: Any) -> str:
 
 
 def _lead_in_lists() -> str:
-    """Return SQL for the number of clicked documents of the first ranker, minus the number of the second ranker."""
+    # the number of clicked documents of the first ranker, minus the number of the second ranker
 
     def side(place: str) -> str:
         return f"(CASE owners[{place}] WHEN 0 THEN 1 WHEN 1 THEN -1 ELSE 0 END)"
@@ -200,7 +195,6 @@ def _lead_in_lists() -> str:
 
 
 def _by_kernels(log: ClickLog, rows: Relation, creditor: Creditor, number: int, wrong: Wrong) -> Relation:
-    """Return the outcomes by page tokens. Messages on rows that cannot be credited are added to ``wrong``."""
     name = f"outcomes_{number}"
     log.engine.execute(f"CREATE OR REPLACE TABLE {name} ({_OUTCOMES})")
     rows = log.engine.view("SELECT * REPLACE (list_sort(list_distinct(clicks)) AS clicks) FROM t", t=rows)
@@ -222,8 +216,8 @@ def _by_kernels(log: ClickLog, rows: Relation, creditor: Creditor, number: int, 
 class Ratio(NamedTuple):
     """A ratio of two outcomes, such as purchases for each click. Its text is ``purchase/click``.
 
-    For a pair of rankers, the ratio is (w - l) / n. By the numerator, the first ranker wins w impressions and loses l.
-    By the denominator, n impressions have a winner.
+    Count the impressions that the first ranker of a pair wins by purchases, and subtract the impressions that it loses
+    by purchases. The ratio is this number, divided by the number of impressions that have a winner by clicks.
 
     Examples
     --------
@@ -244,14 +238,14 @@ AnyOutcome = str | Outcome | Ratio
 
 
 def ratio_in(outcome: AnyOutcome, names: Collection[str] = ()) -> AnyOutcome:
-    """Convert a text such as ``purchase/click`` to a `Ratio`, unless it is one of ``names``."""
+    """Convert a text such as ``purchase/click`` to a `Ratio`, unless an outcome has this name (in ``names``)."""
     if isinstance(outcome, str) and outcome not in names and outcome.strip("/").count("/") == 1:
         return Ratio(*outcome.split("/"))
     return outcome
 
 
 def single_outcomes(outcomes: Collection[AnyOutcome]) -> list[str | Outcome]:
-    """Return the outcomes that a log must have. A ratio requires its numerator and its denominator."""
+    """Return all outcomes, with each ratio replaced by its numerator and its denominator."""
     singles = [given if isinstance(given, Ratio) else (given,) for given in map(ratio_in, outcomes)]
     return list(dict.fromkeys(name for pair in singles for name in pair))
 
@@ -262,7 +256,7 @@ def outcome_name(outcome: AnyOutcome) -> str:
 
 
 def credited_outcome(log: ClickLog, outcome: AnyOutcome, rankers: Collection[str] = ()) -> Credited:
-    """Credit a log by an outcome. For a ratio, the numerator is ``y``, and the denominator is ``weight``."""
+    """Compute the outcomes of a log. For a ratio, the column ``weight`` has the denominator."""
     if not isinstance(outcome, Ratio):
         return credited(log, rankers, outcome=outcome_name(outcome))
     numerator, denominator = (credited(log, rankers, outcome=name) for name in outcome)

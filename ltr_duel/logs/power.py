@@ -1,10 +1,10 @@
 """Sample sizes: how many impressions an experiment needs to show a difference between two rankers.
 
-The effect is the mean outcome of a pair. There is one sample size for a single look at the end, and one for any number
-of looks. They depend on the effect, on the mean squared outcome, and on the design effect. The design effect is the
-factor by which correlated outcomes of a user increase the variance of the mean.
+There are two sample sizes. One is for a single look at the end of the experiment, and the other is for any number of
+looks. Both depend on the effect and on the design effect. The effect is the mean outcome of the pair. The design effect
+is the factor by which the variance of the mean increases because outcomes of a user are correlated.
 
-With fewer than 40 users, a sample size is a lower limit. The true sample size may be up to a third larger.
+With fewer than 40 users, a sample size is only a lower limit. The true sample size may be up to a third larger.
 
 References
 ----------
@@ -54,7 +54,7 @@ class PairVariance(NamedTuple):
 
 
 class SampleSize(NamedTuple):
-    """How many impressions of the whole log, over all pairs, are needed to detect one effect of one pair."""
+    """How many impressions, counted over all pairs, an experiment needs to detect an effect of a pair."""
 
     effect: float
     fixed: float  # for one look at the end
@@ -65,22 +65,22 @@ class SampleSize(NamedTuple):
 def required_impressions(
     pair: PairVariance, effects: Sequence[float] = (), *, power: float = 0.8, confidence: float = 0.95, tests: int = 1
 ) -> list[SampleSize]:
-    """Return the numbers of impressions that are needed to detect effects of given sizes.
+    """Return how many impressions an experiment needs to detect effects of given sizes.
 
-    Users are assumed to return as often as now. Each impression compares the pair with the same probability.
+    The numbers are valid if users return as often as before, and if the pair keeps its share of the impressions.
 
     Parameters
     ----------
     pair : PairVariance
         The pair of rankers.
     effects : sequence of float
-        Mean outcomes, above 0 and at most ``pair.largest``. By default, the effect of ``pair``.
+        The effects to detect: mean outcomes above 0 and at most ``pair.largest``. By default, the effect of ``pair``.
     power : float
-        Probability of detecting the effect, above 0 and below 1.
+        The probability, above 0 and below 1, that an effect of this size is detected.
     confidence : float
-        One minus the probability that an effect is found although there is none.
+        One minus the probability that the experiment finds an effect although there is none.
     tests : int
-        Number of pairs among which the error probability is divided: K (K - 1) / 2 for K rankers.
+        The number of pairs that are tested: K (K - 1) / 2 for K rankers. The error probability is divided among them.
 
     Returns
     -------
@@ -116,8 +116,6 @@ def required_impressions(
 
 
 def _impressions(pair: PairVariance, effect: float, power: float, level: float, *, always: bool) -> float:
-    """Return the sample size of one effect. With ``always``, the test is valid at any time."""
-
     def missing(log_n: float) -> float:
         return _power_beyond(pair, effect, math.exp(log_n), level, always=always) - float(special.ndtri(power))
 
@@ -143,7 +141,7 @@ def _power_beyond(pair: PairVariance, effect: float, n: float, level: float, *, 
 
 
 def shrunk(mean: FloatVector, error: FloatVector) -> FloatVector:
-    """Return the means of pairs, moved towards 0 because large means are often large by chance (empirical Bayes)."""
+    """Move the means of pairs towards 0, because large means are often large by chance (empirical Bayes)."""
     finite = np.isfinite(error)
     varies = max(0.0, float(np.mean(mean[finite] ** 2 - error[finite] ** 2))) if finite.any() else 0.0
     total = varies + np.where(finite, error, 1.0) ** 2
@@ -151,10 +149,7 @@ def shrunk(mean: FloatVector, error: FloatVector) -> FloatVector:
 
 
 def pairs_in_log(comparison: Comparison) -> list[PairVariance]:
-    """Return the pairs of a log, the largest effect first.
-
-    The design effect is uncertain if there are few clusters, so the upper end of its 80% interval is used.
-    """
+    """Return the pairs of rankers in a log. The pair with the largest effect comes first."""
     if comparison.adaptive:
         names = " and ".join(comparison.provenance["policies"])
         raise InputError(
@@ -167,6 +162,7 @@ def pairs_in_log(comparison: Comparison) -> list[PairVariance]:
     with np.errstate(invalid="ignore", divide="ignore"):
         square = np.where(n > 1, naive.error**2 * (n - 1), 0.0) + means.mean**2
         design = means.error**2 * n / (naive.error**2 * (n - 1))
+        # few clusters give an uncertain design effect, so the upper end of its 80% interval is used
         upper = np.where(np.isnan(design), np.inf, design) * means.freedom / special.chdtri(means.freedom, _SURE)
         largest = np.where(size <= 1 + 1e-9, 1.0, size)
         upper = np.clip(upper, 1.0, largest)  # if all users come once, the design effect is 1
@@ -177,7 +173,7 @@ def pairs_in_log(comparison: Comparison) -> list[PairVariance]:
 
 
 def pairs_in_matrix(matrix: PreferenceMatrix) -> list[PairVariance]:
-    """Return the pairs of a matrix that was estimated without variance reduction."""
+    """Return the pairs of rankers in a matrix, which must be estimated without variance reduction."""
     first, second = np.triu_indices(len(matrix), 1)
     n, error = matrix.comparisons[first, second], 2 * matrix.standard_error[first, second]
     mean, one = 2 * matrix.p[first, second] - 1, np.ones(len(first))

@@ -54,12 +54,12 @@ class Intervals(NamedTuple):
     effective: FloatVector  # effective number of independent observations
 
     def facing(self, signs: IntVector) -> Intervals:
-        """Return the intervals with the two rankers exchanged in each pair whose sign is -1."""
+        """Exchange the two rankers of each pair whose sign is -1, and return the intervals."""
         low, high = np.sort([signs * self.low, signs * self.high], axis=0)
         return self._replace(mean=signs * self.mean, low=low, high=high)
 
     def growth(self, alpha: float, margin: float | None = None) -> FloatVector:
-        """Estimate the factor by which the number of observations must grow until each pair is decided.
+        """Estimate by which factor the number of observations of each pair must grow until the pair is decided.
 
         By default, a pair is decided when its interval excludes 0. With a margin, a pair is decided when its interval
         lies between -margin and margin. The estimate assumes that means and variances stay as they are.
@@ -90,7 +90,9 @@ def confidence_sequence(
     tests: float = 1,
     tuned_at: float = TUNED_AT,
 ) -> Intervals:
-    """Return intervals of the mean outcome that hold at all looks together, and e-values, for samples of any size.
+    """Return intervals of mean outcomes that are valid however often you look, for independent outcomes.
+
+    The intervals are also valid in small samples.
 
     wins, losses, ties: numbers of outcomes that are 1, -1 and 0.
     others, lead, square: number of all other outcomes, their sum, and the sum of their squares.
@@ -111,21 +113,20 @@ def confidence_sequence(
 
 
 class Bets(NamedTuple):
-    """Bets of an imagined gambler that the mean is above a number m.
+    """Computes the capital of an imagined gambler, who bets that the mean outcome is above a number m.
 
-    A bet stakes a share l < 1/2 of the capital. An outcome y multiplies the capital by 1 + l (y - m). If the mean is at
-    most m, the capital is unlikely to grow much. A large capital therefore shows that the mean is above m. The initial
-    capital is divided among many shares l, in proportion to their weights.
+    If the mean is at most m, the capital is unlikely to grow much. A large capital therefore shows that the mean is
+    above m.
     """
 
+    # The capital is divided among _SHARES by these weights. An outcome y multiplies the capital of a share l by
+    # 1 + l (y - m).
     log_weight: FloatVector
 
     @classmethod
     def tuned(cls, spread: float, alpha: float, *, tuned_part: float = 0.5) -> Bets:
-        """Return bets that give the narrowest intervals of error ``alpha`` if squared deviations sum to ``spread``.
-
-        By default, half of the capital is divided as in Proposition 9 of Howard et al., the other half evenly.
-        """
+        """Choose the bets that give the narrowest intervals if the squared deviations sum to ``spread``."""
+        # the tuned part of the capital is divided as in Proposition 9 of Howard et al., the rest evenly
         log = np.log(1 / (2 * alpha))
         shape = spread / (2 * log + np.log(1 + 2 * log)) / 4
         edges = np.concatenate([[0.0], np.sqrt(_SHARES[1:] * _SHARES[:-1]), [0.5]])
@@ -134,7 +135,7 @@ class Bets(NamedTuple):
             return cls(np.log(-tuned_part * np.diff(above) + (1 - tuned_part) / len(_SHARES)))
 
     def log_capital(self, sums: Sequences, m: ArrayLike) -> FloatVector:
-        """Return the logarithm of the capital, or a lower bound if outcomes other than 1, -1 and 0 occur."""
+        """Return the logarithm of the capital. For outcomes other than 1, -1 and 0, this is a lower bound."""
         wins, losses, ties, others, lead, square = (np.asarray(part, np.float64)[..., None] for part in sums)
         m = np.asarray(m, np.float64)[..., None]
         logs = (
@@ -145,7 +146,7 @@ class Bets(NamedTuple):
         return _log_sum(logs + self.log_weight)
 
     def low(self, sums: Sequences, log_level: float) -> FloatVector:
-        """Return the lower ends of intervals, which are the largest ``m`` at which the capital reaches the level."""
+        """Return the lower end of each interval: the largest ``m`` at which the capital reaches the level."""
         mean = np.asarray(sums.mean, np.float64)
         return _bisected(lambda m: self.log_capital(sums, m) >= log_level, np.full(mean.shape, -1.0), mean)[0]
 
@@ -154,7 +155,9 @@ def clustered_sequence(
     cautious: Means, p: FloatVector, n: FloatVector, mean: FloatVector, *, confidence: float, tests: float = 1,
     bound: float = 1.0,
 ) -> Intervals:  # fmt: skip
-    """Return intervals that hold at all looks together, and e-values, for clustered outcomes in large samples.
+    """Return intervals of mean outcomes that are valid however often you look, for correlated outcomes.
+
+    The intervals are valid only in large samples.
 
     cautious: means and errors for intervals.
     p: p-values of a single look.
@@ -173,7 +176,10 @@ def clustered_sequence(
 
 
 def normal_boundary(variance: ArrayLike, alpha: float) -> FloatVector:
-    """Return how many standard deviations a sum must be from 0 to be significant at level ``alpha`` at any look."""
+    """Return the critical value of a test that is valid however often you look.
+
+    A sum of outcomes is significant at level ``alpha`` if it is at least this number of standard deviations from 0.
+    """
     constant, slope = _components(variance, alpha)
     highest = ((-np.log(alpha) - constant) / slope).min(axis=-1)
 
@@ -188,16 +194,14 @@ def _variance(error: FloatVector, n: FloatVector) -> FloatVector:
 
 
 def _log_e(square: FloatVector, variance: FloatVector, alpha: float) -> FloatVector:
-    """Return the logarithm of the e-value of a sum S of outcomes, given its variance V and ``square`` = S^2 / V.
-
-    The e-value is a weighted mean of sqrt(rho / (V + rho)) exp(S^2 / (2 (V + rho))) over several numbers rho.
-    """
+    # the e-value of a sum S with variance V is a weighted mean of sqrt(rho / (V + rho)) exp(S^2 / (2 (V + rho))) over
+    # several numbers rho; square = S^2 / V
     constant, slope = _components(variance, alpha)
     return _log_sum(constant + slope * square[..., None])
 
 
 def _components(variance: ArrayLike, alpha: float) -> tuple[FloatMatrix, FloatMatrix]:
-    """Return arrays c and s. The logarithm of each term of the e-value is c + s S^2 / V."""
+    # the logarithm of each term of the e-value is c + s S^2 / V; the results are c and s
     log = -2 * np.log(alpha)
     narrowest = TUNED_AT / (log + np.log(1 + log))  # rho with about the narrowest intervals at V = TUNED_AT
     ratio = np.asarray(variance, np.float64)[..., None] / np.append(_RHO, narrowest)
@@ -207,7 +211,6 @@ def _components(variance: ArrayLike, alpha: float) -> tuple[FloatMatrix, FloatMa
 def _bisected(
     below: Callable[[FloatVector], NDArray[np.bool_]], low: FloatVector, high: FloatVector
 ) -> tuple[FloatVector, FloatVector]:
-    """Return the ends of a short interval in which ``below`` changes from true to false."""
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         under = below(middle)

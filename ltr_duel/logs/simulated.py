@@ -1,7 +1,7 @@
-"""Write a log of simulated users, such as a search page would write.
+"""Simulate users and write their clicks to a log, as a search page would.
 
 By default, each impression has a new user. The log then contains the lists and clicks of the first repetition of
-`simulate` with its seed. Returning users repeat a few queries, so that the outcomes of a user are correlated.
+`simulate` with the same seed. If users return, they repeat a few queries, and the outcomes of a user are correlated.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _COLUMNS = tuple(name for name in LOG_COLUMNS if name not in ("page", "propensit
 
 
 class Record(NamedTuple):
-    """The impressions that have not been written yet. A list ends before the first -1 of its row."""
+    """The impressions that have not been written yet. In ``shown`` and ``clicks``, -1 fills the rest of a row."""
 
     filled: IntVector  # (1,) number of impressions
     query: IntVector  # (rows,)
@@ -107,27 +107,29 @@ def simulate_log(
     seed: int = 0,
     compiled: bool = True,
 ) -> int:
-    """Write the log of one run of a policy on simulated users, and return its number of impressions.
+    """Run a policy on simulated users, write the log of the run, and return its number of impressions.
 
     Parameters
     ----------
     path : path
         The file to write. The suffix of the file selects JSON lines, CSV or Parquet.
     rankings : Rankings
-        Rankings with a fixed order of ties. The log has the ids of their corpus, or numbers from 0 if it has no ids.
+        The lists of the rankers, with a fixed order of tied documents. The log names queries and documents by their ids
+        in the corpus. If the corpus has no ids, the log has numbers from 0.
     clicks, pairs, outcome, top
-        Arguments of `SimulatedUsers`. The method must be team draft or probabilistic interleaving, because clicks are
-        credited by owners. The default rule of probabilistic interleaving is ``sampled``.
+        The click model, the comparison method, its outcome rule and the length of the lists, as in `SimulatedUsers`.
+        The method must be team draft or probabilistic interleaving. The default rule of probabilistic interleaving is
+        ``sampled``.
     policy : str or Policy
-        Policy that chooses the two rankers of each impression. By default, each pair is equally likely.
+        The policy that chooses the two rankers of each impression. By default, each pair is equally likely.
     horizon : int
-        Number of steps. A step that compares a ranker with itself is not an impression.
+        The number of steps. A step that compares a ranker with itself is not written to the log.
     returning : int
-        Number of returning users, each with three queries. By default 0, which means that users do not return.
+        The number of users who return. Each of them has three queries. By default, users do not return.
     seed : int
         Seed of all random numbers.
     compiled : bool
-        Whether the code is compiled. The log is the same without compilation.
+        Whether to compile the simulation. The log does not depend on it.
 
     Raises
     ------

@@ -45,17 +45,19 @@ Members = dict[tuple[str, ...], Set]  # the set of each order of rankers
 def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = "") -> list[Finding]:
     """Check whether the experiment behind a log is sound.
 
-    If lists are cached for a user or query, ignore the finding ``owners of position 1``. Its test assumes that lists
-    are independent.
+    The check ``owners of position 1`` assumes that lists are independent of each other. Ignore this check if your
+    search page caches lists for a user or query.
 
     Parameters
     ----------
     log : ClickLog
         The log. Open the log with ``skip_bad=None``, so that repeated impressions are counted.
     rankers : collection of str
-        The permitted rankers. By default, all rankers are permitted.
+        The names of the rankers of the experiment. A row with another ranker is unusable. By default, all rankers are
+        permitted.
     planned : {"", "even"}
-        "even" if the experiment should show all sets of rankers equally often. By default, this is not checked.
+        Use "even" if all sets of rankers were planned to be shown equally often. By default, the frequencies are not
+        checked.
 
     Returns
     -------
@@ -81,7 +83,7 @@ def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = ""
 
 
 def policies_of(engine: Any, rows: Relation) -> list[str]:
-    """Return the policies of a log that choose rankers by earlier outcomes, and policies that are not registered."""
+    """Return the policies in a log that choose rankers by earlier outcomes, or that this package does not know."""
 
     def reacts(name: str) -> bool:
         try:
@@ -96,7 +98,6 @@ def policies_of(engine: Any, rows: Relation) -> list[str]:
 
 
 def _impressions(log: ClickLog, rows: Relation, facts: dict[str, Any]) -> Iterator[Finding]:
-    """Check for repeated impressions, a lack of clicks, and long periods without impressions."""
     n, repeated = facts["n"], log.bad.repeated
     sentence = f"{repeated:,} rows repeat an impression of another row" + "; the first row counts" * (repeated > 0)
     yield limited("repeated impressions", repeated / max(n + repeated, 1), 0.0, sentence)
@@ -118,7 +119,6 @@ def _period(facts: dict[str, Any], periods: int) -> str:
 
 
 def _users(log: ClickLog, rows: Relation, facts: dict[str, Any]) -> Iterator[Finding]:
-    """Check for rows that were written twice, heavy users, and robots."""
     if not facts["named"]:
         yield from (not_checked(name, "no impression has a user") for name in ("heaviest user", "robots"))
         return
@@ -151,7 +151,6 @@ def _users(log: ClickLog, rows: Relation, facts: dict[str, Any]) -> Iterator[Fin
 
 
 def _rankers(log: ClickLog, rows: Relation, facts: dict[str, Any], planned: str) -> Iterator[Finding]:
-    """Check how often each set of rankers was shown, and which ranker owns the positions of the lists."""
     engine, sets, members = log.engine, list[Set](), Members()
     if "rankers" in rows.columns:
         where = "rankers IS NOT NULL AND array_length(rankers) > 1"
@@ -183,7 +182,6 @@ def _rankers(log: ClickLog, rows: Relation, facts: dict[str, Any], planned: str)
 
 
 def _frequencies(engine: Any, lists: Relation, members: Members, within: str = "") -> IntMatrix:
-    """Count how many users saw each set of rankers on their first list, by block of time."""
     # Later lists do not count, because an experiment may show a user the same rankers every time.
     sets = dict.fromkeys(members.values())
     users = 'coalesce("user", CAST(line AS VARCHAR))' if "user" in lists.columns else "line"
@@ -227,11 +225,8 @@ def _ownership(engine: Any, lists: Relation) -> list[dict[str, Any]]:
 
 
 def _owners(ownership: list[dict[str, Any]], members: Members) -> Iterator[Finding]:
-    """Check that lists mix documents of several rankers, and that each ranker owns the first position equally often.
-
-    If all rankers begin with the same document, a log may contain no owner of this document. Two rankers are then
-    compared by the first position that has an owner. Sets of more rankers are then not compared.
-    """
+    # If all rankers begin with the same document, a log may contain no owner of this document. Two rankers are then
+    # compared by the first position that has an owner. Sets of more rankers are then not compared.
     lists = sum(row["n"] for row in ownership if row["two"] or row["single"])
     alone = sum(row["n"] for row in ownership if row["single"] or (row["two"] and not row["mixed"]))
     sentence = f"{alone:,} of {lists:,} lists have a single document, or several documents of one ranker only"
@@ -265,7 +260,6 @@ def _owners(ownership: list[dict[str, Any]], members: Members) -> Iterator[Findi
 
 
 def _events(log: ClickLog, rows: Relation) -> Iterator[Finding]:
-    """Check for exposures after the last event, and for events without an exposure, a place or an impression."""
     events, counts, engine = log.loaded.events, log.loaded.counts, log.engine
     if events is None or counts is None:
         return
@@ -296,7 +290,7 @@ def _events(log: ClickLog, rows: Relation) -> Iterator[Finding]:
 
 
 def events_without_impression(log: ClickLog) -> str:
-    """Return a sentence on events without an impression; "" if there are no such events."""
+    """Return a sentence that says how many events have no impression. It is empty if every event has one."""
     counts = log.loaded.counts
     if counts is None or not counts.loose:
         return ""
@@ -309,7 +303,7 @@ def events_without_impression(log: ClickLog) -> str:
 
 
 def events_outside_lists(log: ClickLog) -> str:
-    """Return a sentence on events whose item is not on their list; "" if there are no such events."""
+    """Return a sentence that says how many events are on items outside their list. It is empty if none are."""
     counts = log.loaded.counts
     if counts is None or counts.placed == counts.attributed or not LISTS & set(log.table.columns):
         return ""
@@ -318,7 +312,7 @@ def events_outside_lists(log: ClickLog) -> str:
 
 
 def event_notes(log: ClickLog, rows: Relation, impressions: int) -> list[str]:
-    """Return notes on events that do not count, and on a log in which every impression has an event."""
+    """Return warnings about events that do not count, and about a log in which every impression has an event."""
     counts, placed = log.loaded.counts, log.loaded.placed
     notes = [events_without_impression(log)] if counts and counts.loose > counts.given else []
     notes.append(events_outside_lists(log))

@@ -1,6 +1,6 @@
 """Compare rankers in parts of a log, such as days or devices, and by secondary outcomes.
 
-No decision is based on such comparisons. Intervals and p-values are corrected for the number of rows of a table
+Such comparisons do not influence the decision. Intervals and p-values are corrected for the number of rows of a table
 (Bonferroni). A test shows whether the mean of a pair of rankers differs between the parts of the log.
 """
 
@@ -31,7 +31,7 @@ _FEWEST = 5.0  # minimum degrees of freedom of a part in this test
 
 
 class SubgroupTable(NamedTuple):
-    """A table of means, for each part of a log or for each secondary outcome."""
+    """The means of the pairs of rankers, for each part of a log or for each secondary outcome."""
 
     by: str  # the first column: day, week, outcome, or a column of the log
     frame: pd.DataFrame  # a row for each pair and part; the leading ranker comes first
@@ -44,7 +44,7 @@ class SubgroupTable(NamedTuple):
         return self.frame[self.frame["pair"].isin(self.frame["pair"].unique()[:pairs])]
 
     def lines(self, pairs: int) -> list[str]:
-        """Return the notes below a table of `pairs` pairs."""
+        """Return the notes that are printed below the rows of the first `pairs` pairs."""
         frame, rows = self.shown(pairs), len(self.frame)
         rest = f"{len(frame):,} of {rows:,} rows are shown; intervals and p are corrected for all {rows:,}"
         named = tuple(f"{pair}: " for pair in frame["pair"].unique())
@@ -54,7 +54,7 @@ class SubgroupTable(NamedTuple):
 def subgroups(
     log: ClickLog, comparison: Comparison, by: str, *, stop_at: float | None = None, rankers: Collection[str] = ()
 ) -> SubgroupTable | None:
-    """Compare the rankers in each part of a log, by the outcome that decides.
+    """Compare the rankers in each part of a log, by the primary outcome.
 
     Parameters
     ----------
@@ -63,13 +63,13 @@ def subgroups(
     comparison : Comparison
         The comparison of the whole log.
     by : str
-        The column of the log that divides it, or ``day`` or ``week`` (UTC). A column that is not in `LOG_COLUMNS` must
-        be in the ``context`` of the log.
+        The name of the column that divides the log, or ``day`` or ``week`` (UTC). If the column is not in
+        `LOG_COLUMNS`, name it also in the argument ``context`` of `ClickLog`.
     stop_at : float, optional
-        The confidence of intervals that are valid however often you look, as in `decide`. By default, and for days and
-        weeks, intervals are valid for one look.
+        Set this confidence (above 0 and below 1) if you look at a growing log more than once. The intervals are then
+        valid at every look. By default, and always for days and weeks, intervals are valid for one look.
     rankers : collection of str
-        The permitted rankers, as in `compare_log`.
+        The names of the rankers of the experiment, as in `compare_log`.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def subgroups(
     Raises
     ------
     InputError
-        If there is no column of this name.
+        If the log has no column ``by``, or if this column is empty.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def subgroups(
 
 
 def secondary_outcomes(comparison: Comparison, *, stop_at: float | None = None) -> SubgroupTable:
-    """Return a table of the secondary outcomes."""
+    """Return a table that compares the rankers by each secondary outcome."""
     confidence, n = comparison.confidence if stop_at is None else stop_at, len(comparison.pairs)
     tests, frames = float(len(comparison.secondary) * n), []
     for name, other in comparison.secondary.items():
@@ -144,7 +144,7 @@ def _frame(split: Comparison, labels: dict[str, Any], now: Intervals, comparison
 
 
 def _parts(log: ClickLog, rows: Any, comparison: Comparison, by: str) -> tuple[str, list[str], dict[str, Any]]:
-    """Return SQL for the number of an outcome's part, the names of all parts, and the relations that the SQL reads."""
+    # returns SQL for the number of an outcome's part, the names of all parts, and the relations that the SQL reads
     engine, own = log.engine, by in rows.columns and by in (*LOG_COLUMNS, *log.context)
     count = f'SELECT count("{by}") AS n FROM impressions'
     if own and engine.query(count, impressions=rows)["n"][0].as_py():  # an own column may be empty
@@ -169,7 +169,7 @@ def _dates(first: int, last: int) -> str:
 
 
 def interaction_p(means: Means) -> float:
-    """Return the p-value of "all parts of a pair have the same mean", by Welch's test (Biometrika 1951).
+    """Return the p-value of the hypothesis that all parts of a log have the same mean (Welch, Biometrika 1951).
 
     Parts with fewer than five degrees of freedom are left out. The result is NaN if fewer than two parts remain.
     """

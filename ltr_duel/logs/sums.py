@@ -1,8 +1,8 @@
-"""The sums of outcomes of each pair of rankers, from which all means, errors and tests follow.
+"""Add up the outcomes of each pair of rankers. All means, errors and tests are computed from these sums.
 
 A cluster is all outcomes of one user, or of one query. The SQL engine adds up the outcomes of each pair and cluster. It
-then counts clusters with an equal number and an equal sum of outcomes, so even a large log gives a small table. Sums
-are exact, because outcomes are stored as integers.
+then counts how many clusters have the same number and the same sum of outcomes. Even a large log thus gives a small
+table. Sums are exact, because outcomes are stored as integers.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ORDER = f"(CAST(floor(coalesce(time, 0) * {2**22}) AS DECIMAL(38, 0)) + {10**17
 
 
 class Sequences(NamedTuple):
-    """Sums of observations from which `confidence_sequence` computes intervals; each field has one entry per pair."""
+    """The numbers and sums from which `confidence_sequence` computes intervals. Each field has one entry per pair."""
 
     wins: FloatVector  # number of outcomes of 1
     losses: FloatVector  # number of outcomes of -1
@@ -44,7 +44,7 @@ class Sequences(NamedTuple):
 
     @property
     def mean(self) -> FloatVector:
-        """Mean of the observations; 0 without observations."""
+        """Mean of the observations, or 0 if there are none."""
         return (self.wins - self.losses + self.lead) / np.maximum(self.n, 1.0)
 
     def of(self, pairs: Any) -> Sequences:
@@ -52,12 +52,12 @@ class Sequences(NamedTuple):
         return Sequences(*(part[pairs] for part in self))
 
     def mirrored(self) -> Sequences:
-        """Return the sums with the two rankers exchanged."""
+        """Return the sums with the two rankers of each pair exchanged."""
         return self._replace(wins=self.losses, losses=self.wins, lead=-self.lead)
 
 
 class Clusters(NamedTuple):
-    """The sums of clusters, sorted. Clusters with the same pair, number and sum of outcomes are one entry."""
+    """The clusters of each pair. Clusters with the same number and the same sum of outcomes are one entry."""
 
     pair: IntVector
     n: IntVector  # number of outcomes of a cluster; for a ratio, the sum of its denominator
@@ -72,7 +72,7 @@ class Clusters(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PairSums:
-    """The sums of outcomes; vectors have one entry per pair."""
+    """The sums of the outcomes of all pairs. Vectors have one entry per pair."""
 
     cluster: str
     wins: IntVector
@@ -88,25 +88,25 @@ class PairSums:
         return (self.wins + self.losses + self.ties).astype(np.float64)
 
     def naive(self) -> Means:
-        """Return the means, with errors for independent outcomes."""
+        """Return the means, with errors that are valid if outcomes are independent."""
         return naive_means(self.counts(), self.sum, self.square)
 
     def means(self) -> Means:
-        """Return the means with clustered errors."""
+        """Return the means, with errors that allow for correlated outcomes in a cluster."""
         if self.clusters is None:
             return self.naive()
         pairs = map(self.clusters.of, range(len(self.wins)))
         return Means.joined(clustered_means(n[None], total[None], times) for n, total, times in pairs)
 
     def cautious(self) -> Means:
-        """Return the means and errors for intervals and tests."""
+        """Return the means, with errors for intervals and tests."""
         if self.clusters is None:
             return naive_means(self.counts() + 2, self.sum, self.square + 2)
         pairs = zip(map(self.clusters.of, range(len(self.wins))), self.square[:, None], strict=True)
         return Means.joined(cautious_means(n[None], y[None], square, times) for (n, y, times), square in pairs)
 
     def sign_p(self) -> FloatVector:
-        """Return the p-values of the sign test of clusters."""
+        """Return, for each pair, the p-value of a sign test of its clusters."""
         if self.clusters is None:
             return statistics.sign_p(self.wins, self.losses, self.sum, self.square)
         pairs = range(len(self.wins))
@@ -134,7 +134,7 @@ class Grouping(NamedTuple):
     named: bool = False  # whether every impression has a user
 
     def keys(self) -> list[str]:
-        """Return the columns that identify a cluster. An impression without a user is a cluster."""
+        """Return the columns that identify a cluster. An impression without a user is a cluster of its own."""
         own = [] if self.named else ['CASE WHEN "user" IS NULL THEN line END']
         return {"user": ['"user"', *own], "query": ["query"]}.get(self.cluster, ["line"])
 
@@ -147,23 +147,24 @@ class Course(NamedTuple):
     sums: dict[str, Any]  # columns of `_SUMS`, exact integers
 
     def until(self, name: str, periods: IntVector, pairs: int) -> Any:
-        """Return the sum ``name`` from the start of the log to the end of each period, with shape (periods, pairs)."""
+        """Return one of the sums at the end of each period, added up from the start of the log."""
         out = np.zeros((len(periods), pairs), np.int64)
         np.add.at(out, (np.searchsorted(periods, self.period), self.pair), self.sums[name])
         return out.cumsum(axis=0) / (UNIT if name in ("total", "square") else 1)
 
     def sequences(self, periods: IntVector, pairs: int) -> Sequences:
-        """Return all sums from the beginning of the log to the end of each period, with shape (periods, pairs)."""
+        """Return the input of `confidence_sequence` at the end of each period, with shape (periods, pairs)."""
         names = ("n", "ones", "minus", "ties", "total", "square")
         n, ones, minus, ties, total, square = (self.until(name, periods, pairs) for name in names)
         return Sequences(ones, minus, ties, n - ones - minus - ties, total - (ones - minus), square - ones - minus)
 
 
 def pair_sums(engine: Any, outcomes: Any, by: Grouping, step: float = 0.0) -> tuple[PairSums, Course, Course]:
-    """Return the sums of the whole log, the sums of each period, and the sums of users' first outcomes by period.
+    """Return the sums of the whole log, the sums of each period, and the sums of users' first outcomes in each period.
 
-    A period has ``step`` seconds. By default, there is one period. If clusters are not users, the third result contains
-    all outcomes. For a ratio, outcomes have a column ``weight``, and the size of a cluster is the sum of its weights.
+    If clusters are not users, the third result is equal to the second.
+
+    step: length of a period in seconds. By default, the whole log is one period.
     """
     ratio, clusters = "weight" in outcomes.columns, None
     period = f"CAST(floor(time / {step!r}) AS BIGINT)" if step else "CAST(0 AS BIGINT)"
@@ -173,6 +174,7 @@ def pair_sums(engine: Any, outcomes: Any, by: Grouping, step: float = 0.0) -> tu
     outcomes = engine.keep(sql, o=outcomes) if clustered else engine.view(sql, o=outcomes)
     course = first = _course(engine, outcomes)
     if clustered:
+        # for a ratio, the size of a cluster is the sum of its weights
         size = "CAST(sum(weight) AS BIGINT)" if ratio else "count(*)"
         earliest = ""
         if by.cluster == "user":

@@ -22,7 +22,7 @@ _EXTRA = "a connection to a database needs Ibis: pip install 'ltr-duel[warehouse
 
 
 class Warehouse:
-    """A database, given by its URL or as an Ibis backend."""
+    """A database that contains a log. It is given by its URL, or as an Ibis backend."""
 
     def __init__(self, url: str | Any) -> None:
         try:
@@ -38,14 +38,14 @@ class Warehouse:
             weakref.finalize(self, self.backend.disconnect)
 
     def table(self, name: str) -> Relation:
-        """Return a table of the database."""
+        """Return the table of the database that has this name."""
         try:
             return Relation(f"SELECT * FROM {named(name)}", tuple(self.backend.table(name).columns))
         except Exception as error:  # each backend has its own exceptions
             raise InputError(f"{self.name}: no table '{name}' ({type(error).__name__})") from None
 
     def sql(self, text: str) -> Relation:
-        """Return a query in the SQL of the database as a relation."""
+        """Make a relation from a query that is written in the SQL of the database."""
         if self.backend.name not in _VIEWS:
             return Relation(text, tuple(self.backend.sql(text).columns))
         import ibis
@@ -55,7 +55,7 @@ class Warehouse:
         return Relation(f"SELECT * FROM {name}", tuple(self.backend.table(name).columns))
 
     def view(self, sql: str, **relations: Relation) -> Relation:
-        """Return a query in the SQL of DuckDB as a relation. Each keyword is the name of a relation in the SQL."""
+        """Make a relation from a query in the SQL of DuckDB. The query can name the relations given as keywords."""
         import sqlglot
 
         (text,) = sqlglot.transpile(sql, read="duckdb", write=self.backend.dialect)
@@ -65,33 +65,33 @@ class Warehouse:
     keep = view  # nothing is stored, because the database is only read
 
     def query(self, sql: str, **relations: Relation) -> Any:
-        """Return the result of a query in the SQL of DuckDB as an Arrow table."""
+        """Run a query in the SQL of DuckDB, and return an Arrow table."""
         table = self._ibis(self.view(sql, **relations))
         with self._guarded():
             return self.backend.to_pyarrow(table)
 
     def rows(self, sql: str, **relations: Relation) -> list[dict[str, Any]]:
-        """Return the result of `query` as dictionaries."""
+        """Run a query, as in `query`, and return the rows as dictionaries."""
         return list(self.query(sql, **relations).to_pylist())
 
     def stream(self, sql: str, rows: int, **relations: Relation) -> Iterator[Any]:
-        """Yield the result of `query` as Arrow batches."""
+        """Run a query, as in `query`, and yield Arrow batches."""
         yield from self.query(sql, **relations).to_batches(max_chunksize=rows)
 
     def small(self, columns: dict[str, Collection[Any]]) -> Relation:
-        """Return a few columns of numbers and strings as a relation."""
+        """Make a relation from a few columns of numbers and strings."""
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         chosen = (", ".join(f"{_literal(row[name])} AS {named(name)}" for name in row) for row in rows)
         return self.view(" UNION ALL ".join(f"SELECT {row}" for row in chosen))
 
     def unnested(self, rows: Relation, column: str, keys: Sequence[str]) -> Relation:
-        """Return a row for each entry of a list, with the columns `keys`, ``item`` and ``place`` (from 1)."""
+        """Return one row for each entry of the lists in a column: `keys`, ``item`` and ``place`` (from 1)."""
         table = self._ibis(rows)
         each = table.select(*keys, item=table[column]).unnest("item", offset="place")
         return self._compiled(each.mutate(place=(each.place + 1).cast("int32")))
 
     def measured(self, rows: Relation) -> Relation:
-        """Add the columns that checks use, such as the length of the shown list."""
+        """Add columns that checks of the rows need, for example the length of each shown list."""
         table = self._ibis(rows)
         numbers = {}
         if "owners" in rows.columns:

@@ -4,8 +4,8 @@ The files in the folder `experiments` call the functions of this module. A decla
 An experiment runs policies on problems. A problem has several arms, for example rankers, and for each pair a
 probability that the first arm beats the second.
 
-A figure can be made at two scales. The scale ``paper`` is as printed, and ``quick`` is shorter. The argument ``quick``
-has the settings that differ at the quick scale.
+A figure can be made at two scales. The scale ``paper`` has the settings of the paper, and the scale ``quick`` takes
+less time. The argument ``quick`` of a function has the settings that differ at the quick scale.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class _Settings:
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """A place where the data of a problem may be."""
+    """A file or folder that may contain the data of a problem."""
 
     kind: str
     paths: Sequence[str]  # files or folders below the user's folder of data; one of them must exist
@@ -55,29 +55,29 @@ class Source:
 
 
 def real(*paths: str, note: str = "", **settings: Any) -> Source:
-    """Declare where the paper's own corpus may be."""
+    """Say where the paper's own corpus is stored, if the user has it."""
     return Source(kind="real data", paths=paths, key="path", note=note, settings=settings)
 
 
 def excerpt(*paths: str, note: str, **settings: Any) -> Source:
-    """Declare where a part of the paper's corpus may be. The note names the part."""
+    """Say where a part of the paper's corpus is stored, if the user has it. The note names the part."""
     return Source(kind="excerpt", paths=paths, key="path", note=note, settings=settings)
 
 
 def another(*paths: str, note: str, **settings: Any) -> Source:
-    """Declare where a corpus may be that replaces the paper's corpus. The note names both."""
+    """Say where a corpus is stored that can replace the paper's corpus. The note names both."""
     return Source(kind="another corpus", paths=paths, key="path", note=note, settings=settings)
 
 
 def published(file: str, *, comparisons: int | None = None, note: str = "") -> Source:
-    """Declare the file of a published matrix and, if it is known, the number of comparisons of each pair."""
+    """Name the file of a published preference matrix, and the number of comparisons of each pair if it is known."""
     settings = {"comparisons": comparisons} if comparisons else {}
     return Source(kind="published matrix", paths=[file], key="file", note=note, settings=settings)
 
 
 @dataclass(frozen=True)
 class Problem(_Settings):
-    """One entry of ``matrices``, ``corpora`` or ``utilities`` in the file of an experiment."""
+    """A problem of an experiment: an entry of ``corpora``, ``matrices`` or ``utilities`` in the experiment's file."""
 
     kind: str
     sources: Sequence[Source]  # the best source first; empty if the paper defines the problem
@@ -94,7 +94,7 @@ def corpus(name: str, *sources: Source, optional: bool = False, quick: Keys = _N
 
 
 def matrix(*sources: Source, optional: bool = False, quick: Keys = _NONE, **settings: Any) -> Problem:
-    """Declare problems whose arms are compared by preference matrices."""
+    """Declare problems that are given by preference matrices."""
     return Problem("matrices", sources, optional, settings=settings, quick=quick)
 
 
@@ -185,33 +185,33 @@ def figure(
     notes: Sequence[str] = (),
     **options: Any,
 ) -> Callable[[Callable[[], Parts]], Figure]:
-    """Turn a function that returns studies or measurements into a figure, which gets the name of the function.
+    """Make a figure from a function that returns studies or measurements. Use it as a decorator.
 
-    The docstring of the function begins with the title of the figure. The paragraph ``The paper: ...`` is what the
-    paper says about the figure. The paragraph ``Setting: ...`` is the setting that the paper prints. Each further
-    paragraph ``Note: ...`` is a difference from the paper.
+    The figure gets the name of the function. The docstring of the function begins with the title of the figure. The
+    paragraph ``The paper: ...`` is what the paper says about the figure. The paragraph ``Setting: ...`` is the setting
+    that the paper prints. Each further paragraph ``Note: ...`` is a difference from the paper.
 
     Parameters
     ----------
     paper : str
-        The paper, a key of `PAPERS`.
+        The key of the paper in `PAPERS`.
     number : str
-        The number in the paper, for example "Figure 2 (top)".
+        The number of the figure in the paper, for example "Figure 2 (top)".
     drawing : str
-        A name in `ltr_duel.papers.figures.DRAWINGS`. The ``options`` are passed to this drawing. By default, the page
-        shows a table instead.
+        The name of a drawing in `ltr_duel.papers.figures.DRAWINGS`. The drawing gets the ``options``. By default, the
+        page shows a table instead.
     rows : sequence of Row
-        The statements of the paper that this figure tests; see `row`.
+        The statements of the paper that this figure tests, each made with `row`.
     seconds : (float, float), optional
-        About how long the figure takes on two cores, at the quick scale and at the paper's scale.
+        The approximate duration on two cores, at the quick scale and at the paper's scale.
     notes : sequence of str
-        Notes that several figures have in common. They come before the notes in the docstring.
+        Notes that several figures have in common. The page shows them before the notes of the docstring.
 
     Raises
     ------
     InputError
-        If the paper is unknown, a paragraph is missing, or the function does not return a list of studies or a list of
-        measurements.
+        If the paper is unknown, if a paragraph is missing in the docstring, or if the function does not return a list
+        of studies or a list of measurements.
     """
     errors.require_one_of("paper", paper, PAPERS)
 

@@ -1,10 +1,11 @@
-"""Compute the numbers that test a paper's statements, each with a 95 % interval, from the table of a figure.
+"""From the table of a figure, compute the numbers that test a paper's statements, each with a 95 % interval.
 
-The intervals come from 2,000 bootstrap resamples. Each resample draws repetitions of each problem. If the problems
-themselves are random, it draws problems instead. Runs of two policies with the same random numbers are drawn together.
+The intervals come from 2,000 bootstrap resamples. A resample draws repetitions of each problem. If the problems are
+random, a resample draws whole problems instead. If two policies used the same random numbers, their runs are drawn
+together.
 
-Some papers do not say which random subset of rankers they used. With ``subsets=True``, a number is therefore computed
-for each of our subsets, and the interval is the range of these numbers.
+Some papers do not say which random subset of rankers they used. For such a paper, use ``subsets=True``. A number is
+then computed for each of our random subsets, and its interval is the range of the results.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ _RUN = [col.PROBLEM, col.REPETITION]
 
 
 class Missing(Exception):  # noqa: N818  # this is an answer, not a failure
-    """A number cannot be computed. The message says what the table lacks."""
+    """Raised if a number cannot be computed. The message says what is missing in the table."""
 
 
 class Estimate(NamedTuple):
-    """A number, the ends of its interval, and the number of runs behind it."""
+    """A number with its interval, and how many runs it was computed from."""
 
     value: float
     low: float
@@ -40,7 +41,7 @@ class Estimate(NamedTuple):
 
 
 class Panels(TypedDict, total=False):
-    """Options of all functions that return a `Check`."""
+    """The options of `ratio`, `rank` and all other functions that return a `Check`."""
 
     low: float  # the statement is true if the number is at least this; by default, there is no limit
     high: float  # the statement is true if the number is at most this; by default, there is no limit
@@ -52,7 +53,7 @@ class Panels(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Check:
-    """A number that tests a statement, and the range in which the statement is true."""
+    """A number that tests a statement, and the range of numbers for which the statement is true."""
 
     words: str
     estimate: Callable[[pd.DataFrame], Estimate]
@@ -67,7 +68,7 @@ Statistic = Callable[[FloatMatrix, list[FloatVector]], Any]  # takes the means o
 
 
 def ratio(dividend: Selection, divisor: Selection, *, column: str = col.REGRET, **panels: Unpack[Panels]) -> Check:
-    """Divide the mean regret of one policy at the end of its runs by the mean regret of another policy."""
+    """Divide the mean final regret of one policy by the mean final regret of another policy."""
 
     def sides(rows: pd.DataFrame) -> list[pd.DataFrame]:
         return [_ends(select(rows, side), column) for side in (dividend, divisor)]
@@ -93,7 +94,7 @@ def spread(dividend: Selection, divisor: Selection, *, column: str = col.REGRET,
 def rank(
     policy: str, among: Sequence[str], *, most: bool = False, column: str = col.REGRET, **panels: Unpack[Panels]
 ) -> Check:
-    """Return the rank of a policy. Rank 1 has the least regret, or the most regret with ``most``."""
+    """Return the rank of a policy by regret. Rank 1 has the least regret, or with ``most`` the most regret."""
 
     def sides(rows: pd.DataFrame) -> list[pd.DataFrame]:
         return [_ends(select(rows, name), column) for name in (policy, *among)]
@@ -106,7 +107,7 @@ def rank(
 
 
 def slope(policy: str, *, along: str = col.RANKERS, column: str = col.REGRET, **panels: Unpack[Panels]) -> Check:
-    """Fit a power of the column ``along`` to regret. The exponent is 1 for linear regret, and 0 for constant regret."""
+    """Return the exponent with which regret grows with a column: 1 for linear regret, and 0 for constant regret."""
 
     def exponent(mean: FloatMatrix, axes: list[FloatVector]) -> FloatVector:
         x = np.log(np.concatenate(axes))
@@ -119,7 +120,7 @@ def slope(policy: str, *, along: str = col.RANKERS, column: str = col.REGRET, **
 
 
 def steepest(policy: str, *, along: str, column: str = col.REGRET, **panels: Unpack[Panels]) -> Check:
-    """Return the two neighbouring values of the column ``along`` between which log regret rises most steeply."""
+    """Find where log regret rises most steeply. Return two neighbouring values of the column ``along``."""
 
     def ends(mean: FloatMatrix, axes: list[FloatVector]) -> FloatMatrix:
         x = np.concatenate(axes)
@@ -133,9 +134,9 @@ def steepest(policy: str, *, along: str, column: str = col.REGRET, **panels: Unp
 
 
 def late_share(policy: str, *, column: str = col.REGRET, **panels: Unpack[Panels]) -> Check:
-    """Return which share of the regret comes from the second half of the T steps.
+    """Return the share of a policy's regret that arises in the second half of the steps.
 
-    The share is 1/2 if regret grows linearly, and ln 2 / ln T if it grows like ln T.
+    The share is 1/2 if regret grows linearly, and smaller if regret grows more and more slowly.
     """
 
     def sides(rows: pd.DataFrame) -> list[pd.DataFrame]:
@@ -149,9 +150,9 @@ def late_share(policy: str, *, column: str = col.REGRET, **panels: Unpack[Panels
 def time_ratio(dividend: str, divisor: str, *, levels: Sequence[float], **panels: Unpack[Panels]) -> Check:
     """Divide the number of steps that one policy needs to find the winner by the number that another policy needs.
 
-    A level is a share of runs. A policy reaches it when at least this share of its runs recommends the winner, and
-    continues to do so. If only one policy reaches a level, the last step is used for the other policy. The result is
-    the geometric mean of the ratios for all ``levels``, without the levels that neither policy reaches.
+    A level is a share of runs. A policy reaches the level when at least this share of its runs recommends the winner,
+    and continues to do so. The result is the geometric mean of the ratios at all ``levels`` that at least one policy
+    reaches.
     """
 
     def sides(rows: pd.DataFrame) -> list[pd.DataFrame]:
@@ -162,6 +163,7 @@ def time_ratio(dividend: str, divisor: str, *, levels: Sequence[float], **panels
         logs = []
         for level in levels:
             first, second = (_reached(x, curve, level) for x, curve in zip(axes, curves, strict=True))
+            # if only one policy reaches a level, the last step is used for the other policy
             if np.isfinite(first[0]) or np.isfinite(second[0]):
                 logs.append(np.log(np.minimum(first, axes[0][-1]) / np.minimum(second, axes[1][-1])))
         if not logs:
@@ -172,7 +174,7 @@ def time_ratio(dividend: str, divisor: str, *, levels: Sequence[float], **panels
 
 
 def cell(column: str = "value", *, take: str = "", **panels: Unpack[Panels]) -> Check:
-    """Read a measured value with its interval from the table, or take the "least" or the "mean" of several values."""
+    """Read a measured value and its interval. With ``take``, use the "least" or the "mean" of several values."""
 
     def read(rows: pd.DataFrame) -> Estimate:
         if not take and len(rows) != 1:
@@ -186,7 +188,7 @@ def cell(column: str = "value", *, take: str = "", **panels: Unpack[Panels]) -> 
 
 
 def select(frame: pd.DataFrame, wanted: Selection) -> pd.DataFrame:
-    """Return the selected rows. The name ``rucb`` also selects ``rucb:alpha=1`` if no policy is called ``rucb``."""
+    """Return the selected rows. If there is no policy ``rucb``, this name selects policies such as ``rucb:alpha=1``."""
     for column, value in ({col.POLICY: wanted} if isinstance(wanted, str) else wanted).items():
         if column not in frame:
             raise Missing(f"there is no column '{column}'")
@@ -242,7 +244,6 @@ def _ends(rows: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def _curve(rows: pd.DataFrame, along: str, column: str) -> list[pd.DataFrame]:
-    """Return the values at the end of the runs, in one table for each value of the column ``along``."""
     points = [_ends(part, column).set_axis([float(str(x))], axis=1) for x, part in rows.groupby(along)]
     if len(points) < 3:
         raise Missing(f"a curve along '{along}' needs three points, but there are {len(points)}")
@@ -250,7 +251,6 @@ def _curve(rows: pd.DataFrame, along: str, column: str) -> list[pd.DataFrame]:
 
 
 def _accuracy(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return a table of whether each run (a row) recommended the winner at each step (a column)."""
     if rows[col.CORRECT].isna().any():
         raise Missing("there is no winner to name")
     if rows[col.HORIZON].nunique() > 1:
@@ -259,7 +259,7 @@ def _accuracy(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _reached(steps: FloatVector, curves: FloatMatrix, level: float) -> FloatVector:
-    """Return the step after which each curve stays at or above a level. It is infinite if the curve ends below."""
+    # the step after which a curve stays at or above the level; infinite if the curve ends below
     below = curves < level
     last = below.shape[1] - 1 - np.argmax(below[:, ::-1], axis=1)  # the last checkpoint below the level
     before, rows = np.minimum(last, below.shape[1] - 2), np.arange(len(curves))
@@ -272,7 +272,7 @@ def _reached(steps: FloatVector, curves: FloatMatrix, level: float) -> FloatVect
 
 
 def _means(sides: Sequence[pd.DataFrame], random: bool = False, draws: int = DRAWS) -> FloatMatrix:
-    """Return the mean of each column over the runs. Row 0 is for all runs, and the other rows are for resamples."""
+    # row 0 is for all runs, and the other rows are for resamples
     paired = all(side.index.equals(sides[0].index) for side in sides)
     groups = [pd.concat(sides, axis=1)] if paired else sides
     rng = stream(0, "claims")
@@ -281,7 +281,7 @@ def _means(sides: Sequence[pd.DataFrame], random: bool = False, draws: int = DRA
 
 
 def _counts(index: pd.Index[Any], random: bool, draws: int, rng: np.random.Generator) -> FloatMatrix:
-    """Return how often each run counts: once in the first row, and in the other rows as often as it was drawn."""
+    # how often each run counts: once in row 0, and in the other rows as often as it was drawn
     blocks = list(pd.Series(range(len(index)), index).groupby(level=0).agg(np.array))
     if random and len(blocks) > 1:
         if len(set(map(len, blocks))) > 1:

@@ -1,7 +1,8 @@
 """Measurements for figures that need no runs of policies.
 
-Each function gets ``entry``, which contains the path of the data, and the settings that the figure declares. It returns
-a table with the columns item, rankers, value, low and high. An interval reaches from low to high.
+Each function gets the path of the data in ``entry``, and the settings of the figure as further arguments. It returns a
+table with a row for each measured value. The column ``item`` says what was measured, and ``rankers`` says for how many
+rankers. The columns ``low`` and ``high`` are the ends of an interval around ``value``.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _WORLDS, _FEW_SUBSETS = 99, 200
 
 
 def arxiv_properties(*, entry: Mapping[str, Any], jobs: int) -> pd.DataFrame:
-    """Return properties of the matrix in Beat the Mean, Table 1, from the digits that the paper prints."""
+    """Compute properties of the preference matrix that Beat the Mean prints in its Table 1."""
     matrix = arxiv()
     violations, (broken, triples) = triangle_violations(matrix), strong_violations(matrix)
     values = {
@@ -57,12 +58,8 @@ def arxiv_properties(*, entry: Mapping[str, Any], jobs: int) -> pd.DataFrame:
 def subset_shares(*, entry: Mapping[str, Any], jobs: int, subsets: int, seed: int = 0) -> pd.DataFrame:
     """Return which share of the sets of each size has a Condorcet winner or a total order (RUCB, section 8.1).
 
-    The published matrix is an estimate, so each share has an interval. A win is clear if noise cannot explain it. The
-    upper end is the share of sets in which the clear wins leave a Condorcet winner (or a total order) possible. For the
-    lower end, random noise is added to the matrix many times, and a quantile of the shares is used. For total orders,
-    the lower end is 0.
-
-    ``subsets`` is the number of random sets of each size. If there are fewer sets, all are used.
+    The published matrix is an estimate, so each share has an interval. ``subsets`` is the number of random sets of each
+    size. If there are fewer sets of a size, all of them are used.
     """
     matrix = _published(entry)
     sizes = range(1, len(matrix) + 1)
@@ -73,7 +70,9 @@ def subset_shares(*, entry: Mapping[str, Any], jobs: int, subsets: int, seed: in
         )
     )
     wins = wins_beyond_noise(matrix)
+    # the upper end is the share of sets in which the clear wins leave a winner (or a total order) possible
     most = np.array([_possible(wins, size, seed) for size in sizes])
+    # the lower end is a quantile of the shares if noise is added to the matrix; 0 for total orders
     least = np.quantile([condorcet_shares(other) for other in _around(matrix, seed)], 0.025, axis=0)
     rows = [
         *zip(["condorcet winner"] * len(sizes), sizes, condorcet_shares(matrix), least, most[:, 0], strict=True),
@@ -104,7 +103,7 @@ def _possible(wins: FloatMatrix, size: int, seed: int) -> tuple[float, float]:
 
 
 def _around(matrix: PreferenceMatrix, seed: int) -> Iterator[PreferenceMatrix]:
-    """Yield matrices that differ from a published matrix by random noise as large as its standard errors."""
+    # adds noise that is as large as the standard errors
     rng, upper = stream(seed, "around an estimate"), np.triu_indices(len(matrix), 1)
     for _ in range(_REDRAWN):
         p = np.full(matrix.p.shape, 0.5)
@@ -118,12 +117,12 @@ def subset_gammas(
 ) -> pd.DataFrame:
     """Return gamma of a published matrix, and of random subsets that have a Condorcet winner (RUCB, section 3).
 
-    The intervals are ranges over the subsets. ``printed`` is the gamma that the paper prints for one subset of each
-    size. The column ``percentile`` is the percentage of our subsets whose gamma is at most the printed gamma.
+    Gamma measures how far preferences are from strong transitivity. The intervals are ranges over the subsets.
+    ``printed`` is the gamma that the paper prints for one subset of each size. The column ``percentile`` is the
+    percentage of our subsets whose gamma is at most the printed gamma.
 
     The item "p of strong transitivity" is the p-value of a test of strong transitivity. The test compares the published
-    matrix with simulated matrices that have strong transitivity. It compares the 5 % quantile of gamma over the
-    subsets, with gamma as defined in Beat the Mean.
+    matrix with simulated matrices that have strong transitivity.
     """
     matrix = _published(entry)
     rows: list[tuple[Any, ...]] = [
@@ -134,6 +133,7 @@ def subset_gammas(
         drawn = _gammas(matrix, size, subsets, seed, jobs)[:, 1]
         rows.append(("gamma", size, np.median(drawn), drawn.min(), drawn.max(), 100 * (drawn <= gamma).mean()))
 
+        # the test compares a low quantile of gamma over the subsets, with gamma as defined in Beat the Mean
         def low_gamma(world: PreferenceMatrix, size: int = size) -> float:
             return float(np.quantile(_gammas(world, size, _FEW_SUBSETS, seed, 1)[:, 0], 0.05))
 
@@ -145,7 +145,7 @@ def subset_gammas(
 
 
 def _gammas(matrix: PreferenceMatrix, size: int, subsets: int, seed: int, jobs: int) -> FloatMatrix:
-    """Return gamma of random subsets. The columns are gamma by Beat the Mean, and gamma by RUCB."""
+    # the columns are gamma by Beat the Mean, and gamma by RUCB
 
     def of_subset(number: int) -> tuple[float, float]:
         chosen = random_condorcet_subset(matrix, size, seed=seed * subsets + number)
@@ -166,10 +166,11 @@ def distortion(
     seed: int = 0,
     **sampled: Any,
 ) -> pd.DataFrame:
-    """Return the percentage of rankers that beat the Condorcet winner of a set (Multi-Dueling Bandits, Table 3).
+    """Return the percentage of rankers that beat the winner of their set if the whole set is interleaved.
 
-    For the interval, queries are drawn again at random, and everything is measured again. The column ``clear`` counts
-    only rankers that beat the winner by more than two standard errors.
+    The winner of a set beats each other ranker of the set in a comparison of two (Multi-Dueling Bandits, Table 3). For
+    the interval, queries are drawn again at random, and everything is measured again. The column ``clear`` counts only
+    rankers that beat the winner by more than two standard errors.
 
     ``without`` is the position, from 0, of a feature to leave out. ``sampled`` are further arguments of
     `ltr_duel.simulation.measure_distortion`.

@@ -1,9 +1,9 @@
 """The table of a paper: what the paper states, what we measured, and whether the two agree.
 
-Each statement has a range of numbers for which it is true. Our number agrees if its whole interval is inside this
-range, and differs if its whole interval is outside. Otherwise the verdict is open. It is also open if our data or runs
-cannot decide the statement; the column ``why`` then gives the reason. A row with several numbers has the worst of their
-verdicts.
+Each statement has a range of numbers for which it is true, and our number has an interval. The verdict is ``agrees`` if
+the whole interval is inside the range. The verdict is ``differs`` if the whole interval is outside the range.
+Otherwise, the verdict is ``open``. It is also ``open`` if our data or runs cannot decide the statement, and the column
+``why`` then gives the reason. If a row has several numbers, the worst verdict counts.
 """
 
 from __future__ import annotations
@@ -60,20 +60,20 @@ def row(
     Parameters
     ----------
     name : str
-        A short name, unique in the paper's table.
+        A short name of the row, unique in the paper's table.
     quote, where : str
         The statement in the words of the paper, and the section, figure or table where it is. The words may be
-        shortened, or end in "(paraphrase)" or "(figure)".
+        shortened. They may also end in "(paraphrase)" or "(figure)".
     *checks : Check
         The numbers that test the statement, each with the range in which the statement is true.
     why : str
-        What a reader must know about the comparison.
+        A remark that readers need to understand the comparison.
     undecided : str
-        The fact that is missing in the paper, if the statement cannot be decided without it.
+        A fact that the paper does not give, although the statement cannot be decided without it.
     anywhere : bool
-        Whether any corpus can decide the statement. By default, only the paper's own corpus can.
+        Whether the statement can be decided with any corpus. By default, only the paper's own corpus decides it.
     also : sequence of str
-        Names of other figures whose tables the checks need.
+        The names of other figures whose tables the checks need.
     """
     return Row(name, quote, where, checks, why, undecided, anywhere, also)
 
@@ -85,7 +85,7 @@ class _Panel(NamedTuple):
 
 
 def paper_table(figures: Sequence[Figure], reproduced: Mapping[str, Made]) -> pd.DataFrame:
-    """Return the table of a paper, with the columns `COLUMNS`. Figures that were not reproduced give no numbers."""
+    """Return the table of a paper. The rows of figures that were not reproduced have no numbers."""
     rows = [(row, figure) for figure in figures for row in figure.rows]
     rows.sort(key=lambda pair: (len(pair[0].name), pair[0].name))  # M9 before M10
     lines = [_line(row, figure, reproduced) for row, figure in rows]

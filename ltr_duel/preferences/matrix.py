@@ -25,7 +25,7 @@ class PreferenceMatrix:
     Parameters
     ----------
     p : ndarray of float64, shape (K, K)
-        ``p[i, j]`` is the probability that ranker i beats ranker j, with a tie counted as half. ``p + p.T`` must be 1.
+        ``p[i, j]`` is the probability that ranker i beats ranker j. A tie counts as half a win. ``p + p.T`` must be 1.
     names : tuple of str
         The names of the rankers, all different. By default "0", "1", ...
     standard_error : ndarray of float64, shape (K, K), optional
@@ -34,7 +34,7 @@ class PreferenceMatrix:
     comparisons : ndarray of int64, shape (K, K), optional
         The number of comparisons of each pair. By default zero, for a matrix that is known exactly.
     provenance : dict
-        Where the matrix comes from, as values that JSON can store.
+        Facts about where the matrix comes from, for example the click model. JSON must be able to store the values.
     tally : Tally, optional
         The exact counts from which the matrix was estimated.
 
@@ -79,15 +79,15 @@ class PreferenceMatrix:
         Parameters
         ----------
         wins : array of int, shape (K, K)
-            ``wins[i, j]`` is the number of comparisons that i won against j.
+            ``wins[i, j]`` is the number of comparisons that ranker i won against ranker j.
         ties : array of int, shape (K, K), optional
-            ``ties[i, j]`` is the number of ties of i and j. A tie counts as half a win for both.
+            ``ties[i, j]`` is the number of ties of rankers i and j. A tie counts as half a win for both.
         names : sequence of str, optional
 
         Returns
         -------
         PreferenceMatrix
-            The share of wins for each pair, or 1/2 for pairs that were never compared.
+            A matrix with the share of wins of each pair. Pairs that were never compared get 1/2.
 
         Raises
         ------
@@ -146,18 +146,18 @@ class PreferenceMatrix:
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of the probabilities and the names."""
+        """A fingerprint of the matrix: the SHA-256 hash of the probabilities and the names."""
         text = "\x1f".join(self.names).encode()
         return hashlib.sha256(text + self.p.astype("<f8").tobytes()).hexdigest()
 
     @property
     def wins(self) -> IntMatrix | None:
-        """How often i won against j. It is None if there are no counts, or if some outcomes were fractions."""
+        """How often ranker i won against ranker j. It is None without counts, or if some outcomes were fractions."""
         return self._wins_and_ties[0] if self._wins_and_ties else None
 
     @property
     def ties(self) -> IntMatrix | None:
-        """How often i and j tied. It is None if there are no counts, or if some outcomes were fractions."""
+        """How often rankers i and j tied. It is None without counts, or if some outcomes were fractions."""
         return self._wins_and_ties[1] if self._wins_and_ties else None
 
     @cached_property
@@ -168,7 +168,7 @@ class PreferenceMatrix:
         return wins_and_ties(self.tally, 2 if "stratified" in reductions else 1)
 
     def intervals(self, confidence: float = 0.95) -> tuple[FloatMatrix, FloatMatrix]:
-        """Return the lower and the upper ends of the entries' confidence intervals, by Wilson's method."""
+        """Return the lower and the upper ends of the confidence intervals of ``p`` (Wilson's method)."""
         n = effective_counts(self.p, self.standard_error, self.comparisons)
         np.fill_diagonal(n, np.inf)
         return wilson(self.p, n, confidence)
@@ -211,12 +211,12 @@ class PreferenceMatrix:
 
     @property
     def copeland_order(self) -> list[int]:
-        """The positions of the rankers, the best first, sorted by Copeland score and then by Borda score."""
+        """The positions of the rankers, sorted by Copeland score and then by Borda score. The best comes first."""
         return [int(k) for k in np.lexsort((-self.borda_scores, -self.copeland_scores))]
 
     @property
     def tie_order(self) -> str:
-        """How documents with equal scores were ordered, for example ``fixed_random, tie seed 0``. Empty if unknown."""
+        """How documents with equal scores were ordered, such as ``fixed_random, tie seed 0``. Empty if unknown."""
         from ltr_duel.rankers import SEEDED  # imported here because `rankers` imports the compiler
 
         rule = str(self.provenance.get("ties", ""))

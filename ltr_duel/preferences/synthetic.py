@@ -1,4 +1,4 @@
-"""Preference matrices that are made from a rule, as in the experiments of several papers.
+"""Make preference matrices from a rule, as in the experiments of several papers.
 
 `synthetic_preferences` returns a matrix by its name, and `SYNTHETIC` lists the names. The functions in `FAMILIES` make
 matrices of any size.
@@ -41,7 +41,7 @@ def from_utilities(utilities: ArrayLike, link: Link = "logistic", **settings: An
     """Return the matrix of rankers with the given utilities.
 
     link: how the utilities u and v of two rankers determine the probability that the first ranker wins.
-    settings: further entries of the provenance.
+    settings: values to add to the ``provenance`` of the matrix.
 
     The linear link is ``(1 + u - v) / 2``. The logistic link (Bradley and Terry) is ``1 / (1 + exp(v - u))``. The
     normal link (Thurstone, case V) is the probability that a number from N(u, 1) is larger than one from N(v, 1).
@@ -70,7 +70,8 @@ def logistic_normal(size: int, seed: int = 0) -> PreferenceMatrix:
 def strong_neighbours(size: int, gamma: float = 1.3, gap: float = 0.1) -> PreferenceMatrix:
     """Return a matrix in which each arm except the best beats the next arm by ``gamma * gap``.
 
-    All other gaps are ``gap``. The matrix breaks strong transitivity by the factor ``gamma`` (Beat the Mean, Figure 2).
+    In all other pairs, the better arm wins by ``gap``. The matrix breaks strong transitivity by the factor ``gamma``
+    (Beat the Mean, Figure 2).
     """
     errors.require_between("gamma times the gap", gamma * gap, gap, 0.5)
     return _from_rule(
@@ -83,7 +84,7 @@ def strong_neighbours(size: int, gamma: float = 1.3, gap: float = 0.1) -> Prefer
 
 
 def arithmetic(size: int = 8, gap: float = 0.05) -> PreferenceMatrix:
-    """Return a matrix in which arm i beats arm j by ``gap (j - i)`` (Komiyama et al., COLT 2015)."""
+    """Return a matrix in which arm i beats a later arm j by ``gap * (j - i)`` (Komiyama et al., COLT 2015)."""
     errors.require_between(f"{gap:g} (the gap of neighbours) times {size - 1}", gap * (size - 1), 0, 0.5)
     return _from_rule(size, lambda i, j: 0.5 + gap * (j - i), family="arithmetic", gap=gap)
 
@@ -97,7 +98,8 @@ def geometric(size: int = 8, gap: float = 0.4) -> PreferenceMatrix:
 def cyclic(size: int = 4, best: float = 0.6, circle: float = 0.9) -> PreferenceMatrix:
     """Return a matrix in which arm 0 beats all other arms, which form a circle (Komiyama et al., COLT 2015).
 
-    Each arm of the circle beats the arms in the next half of the circle. Arms that are exactly opposite are even.
+    Each arm of the circle beats the arms in the next half of the circle. Two arms that are exactly opposite in the
+    circle are equally good.
     """
     around = max(1, size - 1)
 
@@ -113,7 +115,7 @@ def random_preferences(size: int, *, condorcet: bool = True, seed: int = 0) -> P
     """Return a matrix whose entries are drawn independently and uniformly from 0 to 1.
 
     With ``condorcet``, each entry x of arm 0 that is below 1/2 is replaced by 1 - x, so that arm 0 is the winner.
-    Without ``condorcet``, matrices are drawn until one has no Condorcet winner. This requires at least three arms.
+    Without ``condorcet``, the matrix has no Condorcet winner, and must have at least three arms.
     """
     if not condorcet:
         errors.require_between("the number of arms of a matrix without a Condorcet winner", size, 3)
@@ -162,13 +164,13 @@ SYNTHETIC = (*UTILITY_SETS, *UTILITY_FAMILIES, *(name for name in FAMILIES if na
 
 
 def synthetic_preferences(name: str) -> PreferenceMatrix:
-    """Return the synthetic matrix of this name.
+    """Return a synthetic preference matrix by its name.
 
     Parameters
     ----------
     name : str
-        The name of a single matrix, for example ``2good4poor``, or of a family, for example ``equal_gaps``. The matrix
-        of a family has its default size.
+        The name of a single matrix, for example ``2good4poor``, or of a family, for example ``equal_gaps``. For a
+        family, the result is a matrix of the default size.
 
     Returns
     -------
@@ -195,10 +197,10 @@ def synthetic_preferences(name: str) -> PreferenceMatrix:
 def members(
     family: str, *, size: Sequence[int], gamma: Sequence[float] = (), gap: Sequence[float] = (), draws: int = 1
 ) -> Iterator[tuple[list[str], dict[str, Any], PreferenceMatrix]]:
-    """Yield a matrix of a family for each combination of size, gamma, gap and draw.
+    """Yield the matrices of a family, one for each combination of the parameters.
 
-    Each item is (words, facts, matrix). The words are parts of a name for the matrix, for example ``K=50``. The facts
-    are the values of the combination.
+    Each matrix comes with a list of words to name it, for example ``["K=50", "gap=0.1"]``, and with a dictionary of the
+    values in this combination.
     """
     make = FAMILIES[family]
     parameters = inspect.signature(make).parameters

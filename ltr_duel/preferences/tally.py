@@ -18,13 +18,14 @@ MOST_COMPARISONS = 2**30  # of a pair, so that sums stay far below 2^63
 
 
 class Tally(NamedTuple):
-    """The counts of all pairs i < j. All other entries are zero.
+    """Sums of the outcomes of each pair of rankers, from which preferences and errors are computed.
 
-    An evaluation shows one list, or two mirrored lists, and gives one outcome. A unit is one evaluation of a chosen
-    query, or two evaluations if queries are visited in turn (stratified). An outcome is between -1 and +1. If control
-    variates correct it, it is between -9 and +9.
+    The sums of the rankers i and j, where i < j, are in row i and column j. All other entries are zero.
     """
 
+    # An evaluation shows one list, or two mirrored lists, and gives one outcome. A unit is one evaluation of a chosen
+    # query, or two evaluations if queries are visited in turn (stratified). Outcomes are between -1 and +1, or between
+    # -9 and +9 if control variates correct them.
     lists: IntMatrix  # (K, K) the number of lists that were shown
     total: IntMatrix  # (K, K) the sum of the outcomes, times 2^32; positive if i is ahead
     square: IntMatrix  # (K, K) the sum over units of the squared mean outcome, times 2^32
@@ -62,9 +63,9 @@ class Tally(NamedTuple):
 
 
 def preferences_of(tally: Tally) -> FloatMatrix:
-    """Return the share of comparisons that i won against j. A tie counts as half.
+    """Return a matrix with the share of comparisons that the row won against the column. A tie counts as half a win.
 
-    The share is 1/2 for pairs that were never compared. Because outcomes may be corrected, it is clipped to 0..1.
+    The share is 1/2 for pairs that were never compared.
     """
     upper = np.triu_indices(len(tally.lists), 1)
     mean = np.clip(tally.total[upper] / (SCALE * np.maximum(tally.lists[upper], 1)), -1, 1)
@@ -75,18 +76,15 @@ def preferences_of(tally: Tally) -> FloatMatrix:
 
 
 def errors_of(tally: Tally, lists_of_a_unit: int, stratified_queries: int) -> FloatMatrix:
-    """Return the standard error of p. It is infinite for pairs that were compared in fewer than two units.
+    """Return the standard error of each win probability. It is infinite for pairs with too few comparisons.
 
     stratified_queries: the number of queries of the corpus if they are visited in turn, or 0 if queries are drawn at
         random.
 
     Notes
     -----
-    If queries are drawn at random, this is the standard error of a mean. If queries are visited in turn, the choice of
-    the queries causes no error in complete passes over all queries. Let u be the number of units, r the number of units
-    in the last, incomplete pass, and Q the number of queries. Let w be the variance within queries, and b the variance
-    between queries. Then the sum of the unit means has the variance ``u w / 2 + r (1 - r / Q) b`` (Cochran, Sampling
-    Techniques, 10.4).
+    If queries are visited in turn, errors are smaller than for random queries, because each complete pass shows every
+    query equally often. See Cochran, Sampling Techniques, 10.4.
     """
     upper = np.triu_indices(len(tally.lists), 1)
     units = tally.lists[upper] / lists_of_a_unit
@@ -96,8 +94,8 @@ def errors_of(tally: Tally, lists_of_a_unit: int, stratified_queries: int) -> Fl
         spread = (square - total**2 / units) / (units - 1)
         variance = spread * units
         if stratified_queries:
-            inside = within / units / 2
-            cut = units % stratified_queries
+            inside = within / units / 2  # half the variance within queries
+            cut = units % stratified_queries  # units in the last, incomplete pass
             variance = units * inside + cut * (1 - cut / stratified_queries) * np.maximum(spread - inside, 0)
         variance = np.where(units >= 2, np.maximum(variance, 0) / units**2, np.inf)
     error = np.zeros(tally.lists.shape)

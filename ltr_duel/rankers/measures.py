@@ -4,15 +4,13 @@ A document is relevant if its grade is at least 1. A query without relevant docu
 mean, as in trec_eval and in LETOR's tools. Documents that a run does not retrieve are ranked after all retrieved
 documents, in the order of the tie rule.
 
-DCG@k is the sum of (2^grade - 1) / log2(1 + rank) over the first k documents. NDCG@k is the DCG@k of the ranking,
-divided by the DCG@k of the ideal order. The ideal order sorts the documents of the query by grade (Jarvelin,
-Kekalainen, TOIS 2002; Burges et al., ICML 2005).
+In NDCG, the gain of a document is 2^grade - 1, and the discount is 1 / log2(1 + rank). ERR is computed as by TREC's
+gdeval, which takes the highest grade of the corpus, but at least 4, as the highest possible grade. MAP (mean average
+precision), MRR (mean reciprocal rank), P@k (precision) and R@k (recall) are as in trec_eval.
 
-ERR@k is the expected value of 1 / r, where r is the rank at which a user stops. Users read the first k documents from
-the top, and stop at each document with probability (2^grade - 1) / 2^highest. As in TREC's gdeval, ``highest`` is the
-highest grade of the corpus, but at least 4 (Chapelle, Metlzer, Zhang, Grinspan, CIKM 2009).
-
-MAP (mean average precision), MRR (mean reciprocal rank), P@k (precision) and R@k (recall) are as in trec_eval.
+References
+----------
+NDCG: Burges et al., ICML 2005. ERR: Chapelle, Metlzer, Zhang, Grinspan, CIKM 2009.
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ DEFAULT_MEASURES = ("NDCG@10", "ERR@10", "MAP", "MRR", "P@10", "R@10")
 
 
 class _Query(NamedTuple):
-    """The grades from which a measure is computed."""
+    """The relevance grades of one query, from which a measure is computed."""
 
     shown: Grades  # (K, at most k): grades in the order of each ranker
     best: Grades  # (n,): all grades of the query, the highest first
@@ -92,7 +90,7 @@ _WHOLE_LIST = ("MAP", "MRR")  # measures whose cut-off is optional
 
 
 class Measure(NamedTuple):
-    """A measure with its cut-off."""
+    """A measure and its cut-off, for example NDCG of the first 10 documents."""
 
     name: str  # as a user writes it, for example "NDCG@10"
     kind: str
@@ -102,7 +100,7 @@ class Measure(NamedTuple):
 def measure_named(measure: str | object) -> Measure:
     """Return a measure by its name, for example ``NDCG@10``. Only MAP and MRR may be without a cut-off.
 
-    A measure may also be a name of trec_eval, or a name or object of ir_measures. For the object ``nDCG@10`` of
+    You can also pass a name from trec_eval, or a name or an object from ir_measures. For the object ``nDCG@10`` of
     ir_measures, the gain of a document is its grade instead of 2^grade - 1.
     """
     text = str(measure) if isinstance(measure, str) else re.sub(r"^nDCG(?=@|$)", _LINEAR, str(measure))
@@ -125,9 +123,9 @@ def measure_by_query(rankings: Rankings, measure: str | object = "NDCG@10") -> F
     Parameters
     ----------
     rankings : Rankings
-        The orders to measure. Tied documents keep their places.
+        The orders to measure. Documents with equal scores are measured in the order that ``rankings`` gives them.
     measure : str or a measure of ir_measures
-        ``NDCG@k``, ``ERR@k``, ``MAP``, ``MRR``, ``P@k`` or ``R@k`` (recall), with a number for k.
+        The measure: ``NDCG@k``, ``ERR@k``, ``MAP``, ``MRR``, ``P@k`` or ``R@k`` (recall), with a number for k.
 
     Returns
     -------
@@ -151,7 +149,7 @@ def measure_by_query(rankings: Rankings, measure: str | object = "NDCG@10") -> F
 
 
 def measures_by_query(rankings: Rankings, measures: Sequence[Measure]) -> list[FloatMatrix]:
-    """Return one matrix for each measure, as `measure_by_query` does."""
+    """Return a list with one matrix for each measure; its rows are rankers, and its columns are queries."""
     highest = max(_GDEVAL_HIGHEST, rankings.grades - 1)
     tables = [np.empty((len(rankings), rankings.n_queries)) for _ in measures]
     deepest = max(measure.k for measure in measures)
@@ -180,24 +178,24 @@ def evaluate_rankers(
     ----------
     rankings : Rankings
     measures : sequence of str or of measures of ir_measures
-        ``NDCG@k``, ``ERR@k``, ``MAP``, ``MRR``, ``P@k``, ``R@k``.
+        The measures to compute: ``NDCG@k``, ``ERR@k``, ``MAP``, ``MRR``, ``P@k``, ``R@k``.
     baseline : str or sequence of str, optional
-        Compare each ranker with these rankers. Choose them before you see the results. By default, each ranker is
-        compared with the best ranker.
+        The rankers with which each ranker is compared. Choose them before you see the results. By default, each ranker
+        is compared with the best ranker.
     confidence : float
-        Confidence of the intervals, between 0.5 and 1.
+        The confidence of the intervals for the means, between 0.5 and 1.
 
     Returns
     -------
     DataFrame
         One row for each measure and ranker, the best ranker of a measure first. The columns are measure, ranker, mean,
-        low, high, difference, p and queries. ``mean`` is the mean over the queries. ``low`` and ``high`` are the ends
-        of Student's confidence interval, or NaN for a single query. ``difference`` is the mean minus the mean of the
-        best ranker.
+        low, high, difference, p and queries. ``mean`` is the mean of the measure over the queries. ``low`` and ``high``
+        are the ends of Student's confidence interval, or NaN for a single query. ``difference`` is the mean of the
+        ranker minus the mean of the best ranker.
 
-        ``p`` is the p-value of the difference, or NaN for the best ranker. Two tests are made, Student's test for pairs
-        and a test with random signs, and the larger p-value is used. This p-value is corrected for all pairs of rankers
-        by Holm's method.
+        ``p`` is the p-value of the difference, or NaN for the best ranker. It is the larger p-value of two tests:
+        Student's test for pairs, and a test with random signs. It is corrected for all pairs of rankers by Holm's
+        method.
 
         With baselines, there is one row for each measure, baseline and ranker, and a column ``baseline``. Then
         ``difference`` is the difference from the baseline, and ``p`` is corrected only for pairs with a baseline.

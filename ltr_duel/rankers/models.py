@@ -36,9 +36,9 @@ def model_rankers(
     dataset : Dataset
     models : mapping of str to estimator or callable
         The name and the model of each ranker. A model is a function, or an object with a method ``predict``. It
-        receives features, shape (n, n_features), and returns one score for each document. A higher score is better. If
-        model and corpus have names of features, columns are matched by name, otherwise by position. If only the model
-        has names, you get a warning.
+        receives the features of n documents, shape (n, n_features), and returns one score for each document. A higher
+        score is better. If the model and the corpus both have names of features, columns are matched by name, otherwise
+        by position. If only the model has names, you get a warning.
     ties, seed, jobs
         The same parameters as in `feature_rankers`.
 
@@ -118,7 +118,7 @@ def model_columns(model: str, trained: int, names: Iterable[Any] | None, dataset
     """Return the columns of the corpus from which a model predicts, in the model's order.
 
     If the corpus has all names of the model's features, columns are matched by name. Otherwise they are matched by
-    position, with a `MatchWarning` if only the model has names. Names such as f0 or Column_0 are ignored.
+    position, with a `MatchWarning` if only the model has names. Names like f0 or Column_0 do not count.
     """
     groups = (() if names is None else names, dataset.feature_names)
     wanted, own = ([re.sub(r"\s", "_", str(name)) for name in group] for group in groups)

@@ -41,16 +41,16 @@ def pool_runs(qrels: Any, runs: Mapping[str, Any], *, depth: int = 100, name: st
     Parameters
     ----------
     qrels : path, dict, DataFrame, or ir_datasets dataset
-        The relevance judgements. A file has lines ``<query> 0 <document> <grade>`` as in TREC, or is a table with a
-        header such as BEIR's ``query-id corpus-id score``. A file may be compressed, or Parquet. A dictionary is
-        ``{query: {document: grade}}``. A data frame has the columns qid, docno and label, or query_id, doc_id and
-        relevance.
+        The relevance judgements. A text file has lines ``<query> 0 <document> <grade>`` as in TREC, or begins with a
+        header such as BEIR's ``query-id corpus-id score``. Text files may be compressed. Parquet files are read, too. A
+        dictionary is ``{query: {document: grade}}``. A data frame has the columns qid, docno and label, or query_id,
+        doc_id and relevance.
     runs : mapping of str to path, dict, DataFrame or iterable
         The name and the run of each ranker. A file has the lines of a TREC run and may be compressed. A dictionary is
         ``{query: {document: score}}``. A data frame has the columns qid, docno and score, or query_id, doc_id and
-        score. An iterable has records with these attributes.
+        score. An iterable yields records that have these columns as attributes.
     depth : int
-        The largest number of documents that are taken from a run for a query.
+        The number of documents that are taken from the top of each run, for each query.
     name : str
         Name of the corpus in plots and reports.
 

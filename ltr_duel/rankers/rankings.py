@@ -33,29 +33,30 @@ from ltr_duel.core import (
 
 @dataclass(frozen=True, eq=False)
 class Rankings:
-    """The orders that K rankers give to the documents of each query. Query q has columns query_ptr[q]:query_ptr[q + 1].
+    """The orders that K rankers give to the documents of each query.
 
     Parameters
     ----------
     names : tuple of str
         Names of the rankers, all different.
     order : ndarray of int16, shape (K, n_docs)
-        The documents of each query as positions within the query, from 0, the best document first.
+        For each query, the positions of its documents within the query, from 0, with the best document first.
     rank : ndarray of int16, shape (K, n_docs)
         The rank of each document within its query, 1 for the best document.
     relevance : ndarray of int16, shape (n_docs,)
         The grade of each document.
     query_ptr : ndarray of int64, shape (n_queries + 1,)
-        The first column of each query. The last entry is the number of documents.
+        The column at which each query begins. Query q has the columns ``query_ptr[q]:query_ptr[q + 1]``.
     grades : int
         Number of relevance grades, 0 included.
     provenance : dict
-        Where the orders come from: the corpus and its SHA-256, the tie rule and its seed. JSON can store all values.
+        Where the orders come from: the corpus and its SHA-256, the tie rule and its seed.
     tied : ndarray of uint8, shape (K, n_docs), or empty
-        1 if the document at a position of the order has the same score as the document above it. The array is filled
-        only for tie rules that reorder ties in each comparison.
+        The entry is 1 if a document in ``order`` has the same score as the document above it. The array is empty unless
+        the tie rule reorders equal scores in each comparison.
     tied_documents : ndarray of int64, shape (K,), or empty
-        For each ranker, the number of documents with the same score as another document. Empty if scores are unknown.
+        For each ranker, the number of documents with the same score as another document. The array is empty if scores
+        are unknown.
     left_out : tuple of str
         Features that have no ranker, because they are constant within every query.
     query_ids : ndarray of str, shape (n_queries,), or None
@@ -120,7 +121,7 @@ class Rankings:
 
     @property
     def tied_share(self) -> float | None:
-        """Mean share of documents whose order the tie rule determines, or None if it is unknown."""
+        """The mean share of documents that have the same score as another one, or None if it is unknown."""
         return float(self.tied_documents.mean()) / len(self.relevance) if self.tied_documents.size else None
 
     @property

@@ -4,8 +4,8 @@ For speed, each document becomes one 64-bit number, and numpy sorts these number
 increases as the score decreases. 35 bits are enough to represent a float32 exactly. The next 14 bits are a hash, by
 which the tie rule orders documents with equal scores. The lowest 15 bits are the position of the document in its query.
 
-After this sort, documents whose keys agree in all 35 bits are neighbours. A group of these documents is called a run. A
-second sort orders each run by the complete scores and hashes.
+After this sort, documents whose keys agree in all 35 bits are neighbours. A group of documents with the same key is
+called a run. A second sort orders each run by the complete scores and hashes.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def document_keys(query_ids: NDArray[np.str_], query_ptr: IntVector) -> NDArray[
 
 
 def salt_of(seed: int, ranker: str) -> np.uint64:
-    """Return the salt of a ranker, by which the hashes ``mix(document ^ salt)`` differ between rankers."""
+    """Return a number (the salt) that makes the hashes of documents differ between rankers."""
     return np.uint64(_digest(f"{seed}\x1f{ranker}"))
 
 
@@ -68,7 +68,7 @@ class Scored(NamedTuple):
 
 
 class Ranked(NamedTuple):
-    """The sorted documents of one ranker, as in `Rankings`."""
+    """Arrays for the sorted documents of one ranker; see the fields of the same names in `Rankings`."""
 
     order: SmallIntVector
     rank: SmallIntVector
@@ -101,7 +101,7 @@ def rank_documents(scored: Scored, blocks: list[IntVector], ranked: Ranked) -> i
 
 @kernel
 def number_documents(scored: Scored, queries: IntVector, numbers: IntMatrix) -> None:
-    """Write one row of numbers to sort for each query, and fill short rows with the largest number."""
+    """Write the numbers that will be sorted: one row for each query, filled up with the largest number."""
     for row in range(queries.shape[0]):
         start = scored.query_ptr[queries[row]]
         size = scored.query_ptr[queries[row] + 1] - start
@@ -174,7 +174,7 @@ def order_run(scored: Scored, start: int, run: IntVector) -> None:
 
 @kernel
 def comes_first(scored: Scored, start: int, number: int, other: int) -> bool:
-    """Return whether the document of ``number`` comes before the document of ``other``."""
+    """Return whether the first of two documents, given by their numbers to sort, comes first."""
     a, b = start + (number & _POSITION), start + (other & _POSITION)
     key, other_key = falling_key(scored.bits[a]), falling_key(scored.bits[b])
     if key != other_key:

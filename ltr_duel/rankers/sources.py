@@ -2,7 +2,8 @@
 
     features    features:1,5,23    run:bm25.trec.gz    lightgbm:model.txt    scores:scores.parquet    mine=run:a.trec
 
-A word is ``KIND``, ``KIND:WHAT`` or ``NAME=KIND:WHAT``. Rankers of several kinds can be combined in one `Rankings`.
+Each word has one of the forms ``KIND``, ``KIND:WHAT`` or ``NAME=KIND:WHAT``. WHAT is a file or a list of features.
+Rankers of several kinds can be combined in one `Rankings`.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ from ltr_duel.rankers.ties import TieRule
 
 
 def open_run(dataset: Dataset, path: Path) -> list[Ranker]:
-    """``run:FILE``: the documents that a retrieval system returned, in TREC's format, plain or compressed."""
+    """Read ``run:FILE``: the documents that a retrieval system returned, in TREC's format, plain or compressed."""
     name = Path(path.name.removesuffix(".gz")).stem
     return _matched(dataset, path, "run", {f"run:{name}": run_rows(name, path)})
 
 
 def open_scores(dataset: Dataset, path: Path) -> list[Ranker]:
-    """``scores:FILE``: a table (Parquet or text) with query, document, and one column of scores for each ranker."""
+    """Read ``scores:FILE``: a table of queries and documents, with a column of scores for each ranker."""
     return _matched(dataset, path, "scores", score_rows(path))
 
 
@@ -69,7 +70,7 @@ def rankers_named(
     drop_constant: bool = True,
     jobs: int = -1,
 ) -> Rankings:
-    """Build the rankers named by words, all in one `Rankings`.
+    """Build the rankers that the ``words`` name, all in one `Rankings`.
 
     Parameters
     ----------
@@ -78,7 +79,7 @@ def rankers_named(
         The rankers, for example ``["features:1,5", "run:bm25.trec.gz", "mine=lightgbm:model.txt"]``. For features,
         ``"1,5"`` is short for ``"features:1,5"``. If the sequence is empty, all features are used.
     folder : path
-        The folder to which relative paths in words refer. By default the working directory.
+        The folder in which relative paths start; by default the working directory.
     ties : str
         The rule that orders documents with equal scores (see `ltr_duel.rankers.ties`).
     seed : int

@@ -2,8 +2,8 @@
 
 If many rankers share one short list, some of them contribute no document to it. The best ranker may then lose, although
 it beats each other ranker when only two are compared. To measure this effect, random sets of rankers with a known
-winner are multileaved, which means that the rankings of all rankers of a set are combined into one list. The distortion
-is the share of the other rankers that beat the winner.
+winner are compared by multileaving: the rankings of all rankers of a set are combined into one list. The distortion is
+the share of the other rankers that beat the winner.
 
 Brost, Seldin, Cox, Lioma. Multi-Dueling Bandits and Their Application to Online Ranker Evaluation. CIKM 2016 (arXiv
 1608.06253), Section 4.2.6 and Table 3.
@@ -53,28 +53,28 @@ def measure_distortion(
     seed: int = 0,
     jobs: int = -1,
 ) -> pd.DataFrame:
-    """Multileave random sets of rankers that have a known winner, and count the rankers that beat this winner.
+    """Compare random sets of rankers by multileaving, and count the rankers that beat the known winner of their set.
 
     The winner of a set beats each other ranker of the set in a preference matrix. This matrix is estimated first, by
-    probabilistic interleaving with the same click model and queries. All methods compare the same sets.
+    probabilistic interleaving with simulated users. All methods compare the same sets.
 
     Parameters
     ----------
     rankings : Rankings
     clicks : sequence of str or ClickModel
-        The simulated users. Each click model gets its own matrix and sets.
+        The simulated users. For each click model, a preference matrix is estimated, and sets are drawn.
     methods : sequence of str
         Multileaving methods, with or without parameters; by default all.
     sizes : sequence of int
         The numbers of rankers in a set, each at least 2.
     multileavings : int
-        How often each set is multileaved.
+        The number of combined lists that are shown for each set.
     repetitions : int
         The number of sets of each size.
     comparisons : int
-        The number of comparisons of each pair, for the preference matrix.
+        The number of comparisons of each pair of rankers by which the preference matrix is estimated.
     variance_reduction : {"none", "auto"}
-        With "auto", the estimated matrix has smaller errors, see `estimate_preferences`. The default is "none".
+        The way to estimate the preference matrix. With "auto", it has smaller errors, see `estimate_preferences`.
     top : int
         The number of documents that a list shows.
     seed : int
@@ -86,8 +86,8 @@ def measure_distortion(
     DataFrame
         Columns: ``method``, ``clicks``, ``rankers`` (the size), ``repetition``, ``winner``, ``percent``,
         ``percent_clear``. ``percent`` is the percentage of the other rankers that won more often than they lost against
-        the winner. ``percent_clear`` counts only the rankers that lead by more than two standard errors. If no set of
-        this size has a winner, ``winner`` is empty and the percentages are NaN.
+        the winner. ``percent_clear`` counts only the rankers that lead over the winner by more than two standard
+        errors. If no set of this size has a winner, ``winner`` is empty and the percentages are NaN.
 
     Raises
     ------
@@ -168,7 +168,7 @@ def distortion_table(frame: pd.DataFrame) -> pd.DataFrame:
 def multileave_often(
     comparison: Comparison, slate: IntVector, times: int, won: SignMatrix, lead: IntVector, streams: Streams
 ) -> None:
-    """Multileave a set ``times`` times. Add wins minus losses of the first ranker against ranker j to ``lead[j]``."""
+    """Compare a set ``times`` times, and add up in ``lead[j]`` by how many the first ranker leads over ranker j."""
     size, n_queries = slate.shape[0], comparison.lists.query_ptr.shape[0] - 1
     for _ in range(times):
         query = random_below(n_queries, streams.queries)

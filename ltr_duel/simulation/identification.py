@@ -1,8 +1,4 @@
-"""Measure how many comparisons a policy needs until it stops, and how often it then names the wrong arm.
-
-After a policy has stopped, it chooses in each step the arm that it names as the best. The simulation skips these steps
-and counts them as a single decision. The stopping time is therefore the number of decisions minus one.
-"""
+"""Measure how many comparisons a policy needs until it stops, and how often it then names the wrong arm."""
 
 from __future__ import annotations
 
@@ -34,12 +30,13 @@ def identify(
     Parameters
     ----------
     source : PreferenceMatrix or OracleSource
-        What decides the comparisons, see `simulate`.
+        The matrix or the simulated users that decide the comparisons, see `simulate`.
     policies : str, Policy, or sequence of them
-        Policies with a stopping rule, for example ``["dkwt:delta=0.05", "savage:delta=0.05"]``.
+        The policies to run, for example ``["dkwt:delta=0.05", "savage:delta=0.05"]``. Each policy needs a stopping
+        rule.
     limit : int
-        The number of steps after which a run ends even if the policy has not stopped. It is also the horizon of
-        policies that need one.
+        The number of steps after which a run ends even if the policy has not stopped. Policies that must know the
+        number of steps in advance use this number.
     repetitions, seed, jobs : int
         See `simulate`.
     preferences : PreferenceMatrix, optional
@@ -48,9 +45,9 @@ def identify(
     Returns
     -------
     DataFrame
-        One row for each run. ``stopped_at`` is the number of comparisons until the policy stopped, or infinite.
-        ``recommended`` is the arm that the policy names. ``wrong`` is 1 if the policy stopped and named another arm
-        than the Condorcet winner, and 0 otherwise.
+        One row for each run. ``stopped_at`` is the number of comparisons until the policy stopped, or infinity if it
+        did not stop. ``recommended`` is the arm that the policy names. ``wrong`` is 1 if the policy stopped and named
+        another arm than the Condorcet winner, and 0 otherwise.
 
     Raises
     ------
@@ -75,6 +72,7 @@ def identify(
     if winner is None:
         raise InputError("identification requires a Condorcet winner; the preference matrix has none")
     frame = results.to_frame(("average",)).groupby([core_columns.POLICY, core_columns.REPETITION], sort=False).tail(1)
+    # After it has stopped, a policy repeats its choice. The steps in which it does so count as a single decision.
     stopped = np.array([run.decisions - 1.0 if run.decisions < limit else np.inf for run in results.runs])
     columns = [core_columns.POLICY, core_columns.REPETITION, "stopped_at", core_columns.RECOMMENDED]
     frame = frame.assign(**{"stopped_at": stopped})[columns].reset_index(drop=True)

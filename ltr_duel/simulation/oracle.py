@@ -32,13 +32,13 @@ class OracleSource(Protocol):
     provenance : dict
         Everything that determines the distribution of the outcomes, in a form that can be written as JSON.
     leaves_ties : bool
-        Whether the outcome of a pair may be 0, a tie, if sets are compared. By default, a coin decides ties.
+        Whether comparisons of sets may leave pairs tied, with the outcome 0. By default, a coin decides ties.
     compiled : bool
         Whether compiled code can use the result of ``open``. If False, runs are plain Python. The default is True.
     refuses_sets : bool
         Whether policies that compare sets are refused with an error. The default is False.
     changes : tuple of int
-        The steps after which the outcomes follow other probabilities (see `ltr_duel.simulation.FromSchedule`). By
+        The steps after which the probabilities of the outcomes change (see `ltr_duel.simulation.FromSchedule`). By
         default, they never change.
 
     Examples
@@ -71,9 +71,9 @@ class FromMatrix(OracleSource):
     ----------
     matrix : PreferenceMatrix
     sets : {"", "independent_coins"}
-        What happens if a policy compares a set of arms. By default, this is an error, because a matrix does not say how
-        the pairs of one list depend on each other. With ``"independent_coins"``, the outcome of each pair of the set
-        is drawn independently. A policy then learns more from a set than it would learn from one list.
+        The rule for policies that compare sets of arms. By default, such policies cause an error, because a matrix does
+        not say how the outcomes of one list depend on each other. With ``"independent_coins"``, the outcome of each
+        pair of the set is drawn independently. A policy then learns more from a set than it would learn from one list.
 
     Raises
     ------

@@ -30,10 +30,10 @@ class Results:
     ----------
     runs : sequence of RunResult
     matrix : PreferenceMatrix
-        The matrix that defines regret. Its arms are in the order of the columns of the runs.
+        The matrix from which regret is computed. Its arms must have the same order as in the runs.
     values : mapping of str to ndarray, shape (K,), optional
-        The true utility or NDCG of each of the K arms, with the key ``"utility"`` or ``"ndcg"``. The regret of this
-        name cannot be computed without these values.
+        The true utilities (key ``"utility"``) or NDCG (key ``"ndcg"``) of the K arms. They are needed only to compute
+        the regrets that are called utility and ndcg.
 
     Raises
     ------
@@ -88,8 +88,8 @@ class Results:
         Parameters
         ----------
         regrets : sequence of str
-            The regrets to compute, from `ltr_duel.simulation.regret.REGRETS`. By default, the five regrets below, and
-            utility and ndcg if the ``values`` of the arms are known.
+            The regrets to compute, from `ltr_duel.simulation.regret.REGRETS`. By default, all regrets that the matrix
+            and the ``values`` of the arms determine.
 
         Columns
         -------
@@ -118,7 +118,7 @@ class Results:
         )
 
     def pulls_frame(self) -> pd.DataFrame:
-        """Return a table of policy, repetition, t and arm, and of the arm's pulls and exposure (see `RunResult`)."""
+        """Return a table of how often each arm was compared and shown at each checkpoint (see `RunResult`)."""
         arms, counts = list(self.matrix.names), {name: self._joined(name) for name in ("pulls", "exposure")}
         columns = self._rows(len(arms)) | {"arm": pd.Categorical(arms * len(counts["pulls"]), categories=arms)}
         columns[core_columns.POLICY] = pd.Categorical(columns[core_columns.POLICY], categories=self.policies)
@@ -130,7 +130,6 @@ class Results:
         return np.concatenate([getattr(run, name) for run in self.runs])
 
     def _rows(self, copies: int) -> dict[str, Any]:
-        """Return the columns policy, repetition and t, with each row repeated ``copies`` times."""
         rows = [len(run.checkpoints) * copies for run in self.runs]
         return {
             core_columns.POLICY: np.repeat(np.array([run.label for run in self.runs], dtype=object), rows),
@@ -173,20 +172,21 @@ class Results:
         return table.assign(steps_to_winner=steps).reset_index()
 
     def summary(self, column: str = "") -> pd.DataFrame:
-        """Describe each policy's regret at the end of the runs, and compare it with the lowest mean regret.
+        """Describe each policy's regret at the end of the runs, and compare it with the policy whose mean is lowest.
 
-        By default, ``column`` is the average regret, or the Copeland regret if there is no Condorcet winner. The first
-        columns are about one policy. They are policy, runs (their number), mean, sd, se (the standard error of the
-        mean), and the quantiles q10, q25, median, q75 and q90. The next columns compare the policy with the best one,
-        repetition by repetition.
+        By default, ``column`` is the average regret, or the Copeland regret if there is no Condorcet winner. Each
+        policy is described by the number of its runs, the mean, sd, se (the standard error of the mean), and the
+        quantiles q10, q25, median, q75 and q90. The other columns compare the policy with the best policy, repetition
+        by repetition.
 
         ``difference`` is the mean difference from the best policy. ``p_wilcoxon`` and ``p_t`` are p-values of paired
         tests, corrected by Holm's method for all pairs of policies. ``effect`` is Cohen's d of the paired differences.
         ``probability`` is the share of repetitions with a higher value than the best policy, where a tie counts as
         half.
 
-        The last column, ``reference_error``, is described in `reference_errors` for the average regret. For other
-        regrets, it is 0 if the regret does not depend on an estimated matrix, and NaN if it does.
+        If regret is measured by an estimated matrix, ``reference_error`` is the error that this causes in the average
+        regret, see `reference_errors`. For other regrets, the error is unknown, and the column is NaN. If the matrix is
+        not an estimate, the error is 0.
         """
         usual = "average" if self.matrix.condorcet_winner is not None else "copeland"
         column = column or core_columns.regret_column(usual)
@@ -198,10 +198,10 @@ class Results:
         return table.assign(**{core_columns.REFERENCE_ERROR: 0.0 if exact else np.nan})
 
     def reference_errors(self) -> FloatVector:
-        """Return the standard error of each policy's average regret that is due to errors of the estimated matrix.
+        """Return how much the errors of an estimated matrix change each policy's average regret, as a standard error.
 
-        It is NaN if there is no Condorcet winner. It assumes that the estimated winner is the true winner. If all pairs
-        were compared on the same lists or queries, it is an upper bound.
+        The standard error is NaN if there is no Condorcet winner. Otherwise, the estimated winner is assumed to be the
+        true winner. If all pairs were compared on the same lists or queries, the result is an upper bound.
         """
         if (winner := self.matrix.condorcet_winner) is None:
             return np.full(len(self.policies), np.nan)

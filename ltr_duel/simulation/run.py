@@ -42,10 +42,10 @@ def simulate(
     Parameters
     ----------
     source : PreferenceMatrix or OracleSource
-        What decides the comparisons: a matrix, or simulated users (`ltr_duel.SimulatedUsers`). For policies that
+        The matrix or the simulated users (`ltr_duel.SimulatedUsers`) that decide the comparisons. For policies that
         compare sets, pass simulated users or ``FromMatrix(matrix, sets="independent_coins")``.
     policies : str, Policy, or sequence of them
-        Policies, for example ``["rucb", "mdb:alpha=0.5,beta=1.5"]``.
+        The policies to run, for example ``["rucb", "mdb:alpha=0.5,beta=1.5"]``.
     horizon : int
         The number of steps of a run, up to 10^15. Long runs are possible, because the program skips steps in which the
         policy cannot change its choice.
@@ -58,13 +58,13 @@ def simulate(
     preferences : PreferenceMatrix, optional
         The matrix that measures regret. It is required unless ``source`` is a matrix or a `FromMatrix`.
     checkpoints_per_decade : int
-        The number of checkpoints for each factor of ten. At a checkpoint, a run records its counts.
+        How often a run records its counts while the number of steps grows tenfold, for example from 10 to 100.
     batch : int
         The number of comparisons that a policy chooses before it gets the outcome of any of them; by default 1.
     delay : int
         The number of steps between the end of a batch and the arrival of its outcomes; by default 0.
     compiled : bool
-        If False, run the code as plain Python, with equal results but some 500 times more slowly.
+        Whether to compile the code. Without compilation, results are equal, but runs take some 500 times as long.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def simulate(
     ------
     InputError
         If a policy or a parameter is unknown, if a number is out of range, if a policy cannot run with the source, if
-        the preference matrix has other rankers, or if memory is insufficient. No run has started then.
+        the preference matrix has other rankers, or if memory is insufficient. The error is raised before the first run.
     PolicyError
         If a policy cannot be compiled.
 
@@ -119,7 +119,7 @@ def simulate(
 
 
 def _compile(tasks: list[_Task], oracle: OracleSource, ranks: IntVector, jobs: int, *, compiled: bool) -> None:
-    """Compile all policies before the runs, because two threads must not compile the same code."""
+    # All policies are compiled before the runs, because two threads must not compile the same code.
     if len(tasks) > 1 or not isinstance(oracle, FromMatrix):  # one loop is compiled here, not in another process
         opened = (open_run(*task, oracle, checkpoints(1), ranks, compiled=compiled) for task in tasks)
         compile_ahead((code for run, _, _ in opened for code in run.compilations), jobs)
@@ -180,7 +180,7 @@ def checkpoints(horizon: int, per_decade: int = 20) -> IntVector:
     horizon : int
         The last checkpoint, up to 10^15.
     per_decade : int
-        The number of checkpoints for each factor of ten, up to 10,000.
+        The number of checkpoints while the number of steps grows tenfold, for example from 10 to 100; at most 10,000.
 
     Returns
     -------

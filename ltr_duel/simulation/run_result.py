@@ -20,7 +20,7 @@ _UNNAMED = (("rucb", "hypothesis", False), ("savage", "delta", 0.0))
 
 @dataclass(frozen=True)
 class RunKey:
-    """Everything that determines a run. The name of the run is a digest (SHA-256) of these fields.
+    """The settings that determine a run. A digest (SHA-256) of these fields is the name of the run.
 
     oracle: the ``provenance`` of the source of outcomes.
     measured_by: the digest of the matrix that measures regret; empty if the source uses this matrix.
@@ -43,9 +43,9 @@ class RunKey:
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of the fields. Batch and delay are left out if outcomes arrive at once."""
+        """The SHA-256 of the fields, which names the run."""
         fields = vars(self) | {"params": self._named_params, "labels": "random"}
-        usual = (("batch", 1), ("delay", 0))
+        usual = (("batch", 1), ("delay", 0))  # left out, because outcomes then arrive at once
         return core_digest.digest_of({name: value for name, value in fields.items() if (name, value) not in usual})
 
     @property
@@ -59,7 +59,7 @@ class RunKey:
 
 
 def lateness_note(batch: int, delay: int) -> str:
-    """Return a sentence that says how late the outcomes arrived. It is empty if they arrived at once."""
+    """Return a sentence that says how late the outcomes arrived, or "" if they arrived at once."""
     parts = [f"in batches of {batch:,} comparisons"] if batch > 1 else []
     parts += [f"{delay:,} steps late"] if delay else []
     return f"Outcomes arrived {' and '.join(parts)}." if parts else ""
@@ -86,18 +86,18 @@ class RunResult:
     label : str
         The policy and its parameters, as the user wrote them.
     checkpoints : ndarray of int64, shape (C,)
-        The steps at which counts were recorded. All other arrays count from step 1 to the checkpoint.
+        The steps at which counts were recorded. In the arrays of counts, row c covers steps 1 to ``checkpoints[c]``.
     pulls : ndarray of int64, shape (C, K)
         How often each arm was compared. An arm that is compared with itself counts twice.
     exposure : ndarray of float64, shape (C, K)
-        The impressions of each arm. In a comparison of m arms, each arm gets 1 / m of the impression.
+        The number of impressions of each arm. In a comparison of m arms, each arm gets 1 / m of the impression.
     recommended : ndarray of int64, shape (C,)
         The arm that the policy would name as the best if the run ended here.
     decisions : int
-        The number of steps in which the policy made a choice. The other steps were skipped.
+        The number of steps in which the policy made a choice. The simulation skipped all other steps.
     best, worst : ndarray of int64, shape (C, K)
-        In how many steps the arm was the best of the compared arms, and in how many the worst. Weak regret needs
-        ``best``, and strong regret needs ``worst``.
+        How often each arm was the best of the compared arms, and how often the worst. Weak regret is computed from
+        ``best``, and strong regret from ``worst``.
     outcomes : ndarray of int64, shape (C,)
         The number of outcomes that the policy received, one for each pair of different arms in a comparison.
 
@@ -128,11 +128,11 @@ class RunResult:
 
     @property
     def independent_coins(self) -> bool:
-        """Whether sets were compared by a matrix, so that the outcome of each pair was drawn independently."""
+        """Whether the policy compared sets of arms on a matrix, where each pair's outcome is drawn independently."""
         return self.key.oracle.get("oracle") == MATRIX and not np.array_equal(self.exposure * 2, self.pulls)
 
     def regret(self, matrix: PreferenceMatrix, name: str, values: FloatVector | None = None) -> FloatVector:
-        """Return the regret up to each checkpoint, shape (C,). It is NaN if the winner or the values are missing.
+        """Return the regret up to each checkpoint, or NaN if it needs a Condorcet winner or values that are missing.
 
         Parameters
         ----------

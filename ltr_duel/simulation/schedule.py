@@ -1,6 +1,6 @@
 """Simulate preferences that change during a run: one preference matrix after another decides the outcomes.
 
-Many matrices that differ little approximate a slow change.
+To simulate a slow change, use many matrices that differ little.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class FromSchedule(OracleSource):
     matrices : sequence of PreferenceMatrix
         2 to 100 matrices of the same arms, in the order of their use.
     changes : sequence of int, shape (M - 1,)
-        The last step of each of the M matrices except the final one. For example, ``changes=[400]`` means that the
-        first matrix decides steps 1 to 400.
+        For each of the M matrices except the final one, the last step in which it is used. For example,
+        ``changes=[400]`` means that the first matrix decides steps 1 to 400.
 
     Raises
     ------
@@ -40,7 +40,8 @@ class FromSchedule(OracleSource):
     Notes
     -----
     `simulate` measures regret by a single matrix, which you pass as ``preferences``, for example the result of
-    `average`. `dynamic_regret` measures regret by the matrix of each step. Policies that compare sets are refused.
+    `average`. `dynamic_regret` measures the regret of each step by the matrix that decides this step. Policies that
+    compare sets cannot be used.
 
     Examples
     --------
@@ -95,7 +96,7 @@ def dynamic_regret(results: Results, schedule: FromSchedule, regret: str = "aver
     Parameters
     ----------
     results : Results
-        Runs of ``simulate(schedule, ..., preferences=...)``.
+        The result of ``simulate(schedule, ..., preferences=...)``.
     schedule : FromSchedule
     regret : str
         The kind of regret: average, strong, weak, copeland or borda.
@@ -103,10 +104,10 @@ def dynamic_regret(results: Results, schedule: FromSchedule, regret: str = "aver
     Returns
     -------
     DataFrame
-        One row for each policy, repetition and checkpoint t. ``regret_dynamic`` sums the regret of each step, by the
-        matrix of this step. ``regret_static`` compares each step with the winner of `FromSchedule.average`, and
-        falls in a step in which the policy plays a better arm than this winner. A regret is NaN if it needs a winner
-        but a matrix has none. For "copeland" and "borda", ``regret_static`` is NaN.
+        One row for each policy, repetition and checkpoint t. ``regret_dynamic`` is the sum of the regrets of the steps,
+        each measured by the matrix of the step. ``regret_static`` compares each step with the arm that is best on
+        average (see `FromSchedule.average`). It falls when the policy plays a better arm. A regret is NaN if it needs a
+        winner but a matrix has none. For "copeland" and "borda", ``regret_static`` is NaN.
 
     Raises
     ------

@@ -58,11 +58,11 @@ def measure_sensitivity(
     clicks : str or ClickModel
         The simulated users.
     methods : sequence of str
-        The methods, with or without parameters; by default all.
+        The comparison methods, with or without parameters; by default all.
     pairs : int
         The number of different pairs of rankers. All methods compare the same pairs.
     least_gap : float
-        The NDCG@10 of the two rankers of a pair must differ by more than this number.
+        The difference of NDCG@10 that the two rankers of a pair must exceed.
     impressions : int
         The number of impressions of each pair in a repetition.
     repetitions : int
@@ -130,7 +130,7 @@ def measure_sensitivity(
 
 
 def draw_pairs(quality: FloatVector, count: int, least_gap: float, seed: int) -> list[tuple[int, int]]:
-    """Draw ``count`` pairs (better, worse) that differ by more than ``least_gap``; fewer if there are not so many."""
+    """Draw up to ``count`` pairs of rankers, the better ranker first, that differ by more than ``least_gap``."""
     better, worse = np.nonzero(quality[:, None] - quality[None, :] > least_gap)
     if not better.size:
         raise InputError(f"no two of the {len(quality)} rankers differ by more than {least_gap:g} in NDCG@10")
@@ -141,9 +141,10 @@ def draw_pairs(quality: FloatVector, count: int, least_gap: float, seed: int) ->
 def sensitivity_table(frame: pd.DataFrame, accuracy: float = 0.95) -> pd.DataFrame:
     """Return how many impressions each method needs, from a table of `measure_sensitivity`.
 
-    A pair becomes sure when its accuracy reaches ``accuracy`` and stays there. ``impressions`` is the median number of
-    impressions until a pair becomes sure. It is NaN if at least half of the pairs never do. ``pairs_sure`` is the share
-    of pairs that become sure. ``accuracy`` is the mean accuracy after all impressions, with its ``standard_error``.
+    A pair becomes sure when its accuracy reaches ``accuracy`` and stays at least as high. ``impressions`` is the median
+    number of impressions until a pair becomes sure. It is NaN if at least half of the pairs never become sure.
+    ``pairs_sure`` is the share of pairs that become sure. ``accuracy`` is the mean accuracy after all impressions, with
+    its ``standard_error``.
     """
     rows = []
     for method, part in frame.groupby("method", sort=False):
@@ -167,7 +168,7 @@ def sensitivity_table(frame: pd.DataFrame, accuracy: float = 0.95) -> pd.DataFra
 def count_pairs(
     comparison: Comparison, slate: IntVector, won: SignMatrix, times: IntVector, correct: FloatVector, streams: Streams
 ) -> None:
-    """Run one repetition of a method for pairs. Add 1 to ``correct[c]`` if the better ranker leads at checkpoint c."""
+    """Run one repetition. Add 1 to ``correct[c]`` if the better ranker leads at checkpoint c, and 1/2 for a tie."""
     n_queries, balance, t = comparison.lists.query_ptr.shape[0] - 1, 0.0, 0
     for c in range(times.shape[0]):
         while t < times[c]:
@@ -181,7 +182,7 @@ def count_pairs(
 def count_sets(
     comparison: Comparison, slate: IntVector, won: SignMatrix, times: IntVector, correct: FloatVector, streams: Streams
 ) -> None:
-    """Run one repetition of a method for sets, with a set of two rankers; see `count_pairs`."""
+    """Do the same as `count_pairs` with a method that compares sets of rankers."""
     n_queries, balance, t = comparison.lists.query_ptr.shape[0] - 1, 0.0, 0
     for c in range(times.shape[0]):
         while t < times[c]:

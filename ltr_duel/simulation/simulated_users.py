@@ -27,7 +27,7 @@ USERS_NUMBERS = 1  # version of the random queries and coins (`ltr_duel.core.dig
 
 @separate
 class UsersOracle(NamedTuple):
-    """What is needed to compare pairs and sets of rankers. Each of the two kinds has its own working memory."""
+    """The object with which the compiled code compares pairs and sets of rankers."""
 
     pairs: Comparison
     slates: Comparison
@@ -75,7 +75,7 @@ class SimulatedUsers(OracleSource):
     slates : str or Method
         The method that compares sets of rankers.
     ties : {"coin", "half"}
-        What happens if a pair of a set is tied. By default, a coin decides. With "half", each ranker gets half a win.
+        The rule for two tied rankers of a set. By default, a coin decides. With "half", each ranker gets half a win.
     top : int
         The number of documents that a list shows.
 

@@ -31,9 +31,9 @@ def final_rows(frame: pd.DataFrame, groups: Sequence[str] = ()) -> pd.DataFrame:
     Parameters
     ----------
     frame : DataFrame
-        A table with the column t, the step.
+        A table with a column ``t``, the number of steps.
     groups : sequence of str
-        Names of columns. The last step is determined for each combination of their values.
+        The names of columns that divide the table into groups. The rows of the last step of each group are returned.
 
     Returns
     -------
@@ -51,11 +51,11 @@ def final_rows(frame: pd.DataFrame, groups: Sequence[str] = ()) -> pd.DataFrame:
 
 
 def comparable_rows(frame: pd.DataFrame, groups: Sequence[str] = ()) -> pd.DataFrame:
-    """Return the rows of a table that can be drawn as a curve over the steps.
+    """Return the rows of a table that can be drawn, as a curve over the steps or as a single point.
 
-    A policy gets no curve if it must know the horizon, because it would make other choices in a shorter run. It also
-    gets no curve if its runs in one of the ``groups`` have several horizons, because a mean would mix different runs.
-    For a policy without a curve, only the last row of each run is kept, and the new column ``separate`` is true.
+    A policy gets no curve if it must know the horizon, because it would make other choices in a shorter run. A policy
+    also gets no curve if its runs in one of the ``groups`` have several horizons. For a policy without a curve, only
+    the last row of each run is kept, and the new column ``separate`` is true.
     """
     lines = frame.groupby([*groups, columns.POLICY], sort=False)
     knowing = {
@@ -95,11 +95,11 @@ def averaged(frame: pd.DataFrame, keys: Sequence[str], column: str, spread: str 
     ----------
     frame : DataFrame
     keys : sequence of str
-        Names of columns. A mean is computed for each combination of their values. Rows are sorted by the last key.
+        The columns that divide the table into groups. The mean of each group is returned, sorted by the last column.
     column : str
-        The column to average. Rows in which it is NaN are ignored.
+        The column to average. NaN values are ignored.
     spread : {"quantiles", "standard error", "sd", "range", "none"}
-        The meaning of ``low`` and ``high``: see `SPREADS`.
+        The measure of spread from which ``low`` and ``high`` are computed, see `SPREADS`.
 
     Returns
     -------

@@ -73,7 +73,8 @@ def test_running_the_cell_again_replaces_the_class_but_no_policy_of_the_package(
     [
         ("best_arm(self.wins / self.duels, self.rng)", "-1", "chooses arm -1 of 5"),
         ("self.best()), j", "self.best()), j, j", r"ask\(\) must return two arms, not \("),
-        ("self.duels[[i, j]]", "self.duel[[i, j]]", "tell of policy 'epsilon_greedy' fails: AttributeError"),
+        ("self.duels[[i, j]]", "self.duel[[i, j]]", "tell of policy 'epsilon_greedy' fails with n_arms=5: Attr"),
+        ("integers(len(self.wins), size=2)", "choice(len(self.wins), 2, replace=False)", "with n_arms=1: ValueError"),
     ],
 )
 def test_a_wrong_class_is_found_out_in_one_sentence(old, new, complaint):

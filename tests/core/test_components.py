@@ -76,6 +76,8 @@ NAMES = ("rucb", "merge_rucb", "double_thompson", "team_draft", "navigational", 
 def test_an_unknown_name_is_answered_with_the_name_that_is_meant(typed, meant):
     hint = f" did you mean '{meant}'?" if meant else ""
     assert str(unknown_name("thing", typed, NAMES)) == f"no thing '{typed}';{hint} ({', '.join(NAMES)})"
+    valid = "x prints all" if meant else ", ".join(NAMES)
+    assert str(unknown_name("thing", typed, NAMES, command="x")) == f"no thing '{typed}';{hint} ({valid})"
 
 
 def test_require_between_names_the_value_and_the_range():

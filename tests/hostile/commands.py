@@ -34,10 +34,10 @@ simulat => No such command 'simulat'
 prefs --bogus => --bogus
 evaluate => Missing argument 'PATH'
 live export shop.db --out new.csv => shop.db: there is no store of a live experiment
-list methods probabilitic => no comparison method 'probabilitic'; did you mean 'probabilistic'? (
+list methods probabilitic => no comparison method 'probabilitic'; did you mean 'probabilistic'? (ltr-duel list methods
 
 SIM --policy : => no policy ''; (auto,
-SIM --policy rubc => no policy 'rubc'; did you mean 'rucb'? (auto,
+SIM --policy rubc => no policy 'rubc'; did you mean 'rucb'? (ltr-duel list policies prints all)
 SIM --policy rucb:alpha=nan => alpha must be at least 0.01, not nan
 SIM --policy rucb:alpha=1,alpha=2 => alpha is given twice
 SIM --policy rucb:alpah=1 => no parameter of policy rucb called 'alpah'; did you mean 'alpha'? (

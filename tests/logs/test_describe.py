@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pandas as pd
 import pytest
 
 from ltr_duel.core import InputError
@@ -43,6 +44,15 @@ def test_rows_are_counted_by_the_basis_of_their_credit(tmp_path):
     assert facts.forms == {"page": 2, "owners": 2} and facts.rankers == ("x", "y")
     columns = "columns: impression, time, query, shown, clicks, page, rankers, owners"
     assert facts.lines[-2:] == ("2 rankers, by team_draft (credit): x, y", columns)
+
+
+def test_events_that_are_repeated_or_outside_their_list_are_counted(tmp_path):
+    shown, done = tmp_path / "shown.parquet", tmp_path / "done.parquet"
+    row = {"query": "q", "shown": ["a", "b"]} | OWNED
+    pd.DataFrame([row | {"impression": k, "time": k} for k in range(3)]).to_parquet(shown)
+    pd.DataFrame([{"impression": k, "item": item} for k in range(2) for item in "aabca"]).to_parquet(done)
+    line = "of 10 events (click), 4 are on an item that has one already and 2 are outside their list"
+    assert describe_log(ClickLog(shown, events=done)).lines[3] == line
 
 
 def test_a_log_without_a_usable_line_is_refused_with_its_first_fault(tmp_path):

@@ -25,6 +25,13 @@ def test_intervals_are_wilsons():
         assert (low[0], high[0]) == (pytest.approx(expected.low, abs=1e-9), pytest.approx(expected.high, abs=1e-9))
 
 
+def test_a_subset_keeps_the_counts_of_each_pair_in_the_new_order():
+    matrix = PreferenceMatrix.from_counts([[0, 20, 3], [10, 0, 4], [5, 6, 0]])
+    tally = matrix.tally.among([2, 0, 1])
+    expected = PreferenceMatrix.from_counts([[0, 5, 6], [3, 0, 20], [4, 10, 0]]).tally
+    assert all((part == other).all() for part, other in zip(tally, expected, strict=True))
+
+
 def test_exact_entries_have_no_interval_and_unknown_ones_all_of_it():
     p = np.array([[0.5, 0.6], [0.4, 0.5]])
     low, high = PreferenceMatrix(p).intervals()

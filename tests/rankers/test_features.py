@@ -11,7 +11,7 @@ from ltr_duel.core.errors import InputError
 from ltr_duel.core.mapped import is_kept
 from ltr_duel.data.dataset import Dataset
 from ltr_duel.rankers import rankers_named
-from ltr_duel.rankers.features import constant_features, feature_rankers
+from ltr_duel.rankers.features import column_means, constant_features, feature_rankers
 
 
 def make_dataset(features, sizes, query_ids=None, names=None) -> Dataset:
@@ -102,3 +102,8 @@ def test_orders_are_computed_once_and_mapped_from_disk(tmp_path, monkeypatch):
         assert is_kept(rankings.order) and is_kept(rankings.rank)
         assert (rankings.order == plain.order).all() and (rankings.rank == plain.rank).all()
         assert rankings.tied_share == plain.tied_share
+
+
+def test_means_of_features_are_of_values_scaled_within_each_query():
+    dataset = make_dataset([[3, 1], [9, 1], [6, np.nan], [0.5, 2], [7.5, 2]], [3, 2])
+    assert column_means(dataset).tolist() == pytest.approx([(0 + 1 + 0.5 + 0 + 1) / 5, (1 + 1 + 0 + 0 + 0) / 5])

@@ -162,7 +162,6 @@ def most_telling_rival(state: State, champion: int, challenger: int) -> int:
 
 @kernel
 def gap(wins: IntMatrix, champion: int, arm: int) -> float:
-    """Return the champion's estimated win rate against an arm, minus 1/2. The result is at least `LEAST_GAP`."""
     met = wins[champion, arm] + wins[arm, champion]
     return larger(LEAST_GAP, (wins[champion, arm] + 1.0) / (met + 2.0) - 0.5)
 
@@ -261,7 +260,6 @@ def fine(value: float) -> float:
 
 @kernel
 def renew(state: State, t: int) -> None:
-    """Update the values that depend on the step: the evidence against each arm, and the share ``misfit``."""
     sure, wrong = 0, 0
     for i in range(state.won.shape[0]):
         judge(state, i, t)

@@ -5,7 +5,7 @@ Copeland winners (the set B). For each arm i, it also stores which arms are beli
 sets are updated when a confidence bound crosses 1/2. In comments, u_ij is the upper bound of the probability that arm i
 beats arm j, and l_ij is the lower bound.
 
-If every arm of B^c is known to beat the first arm c, line 14 of the algorithm has no arm to choose. Here, arm c then
+The paper does not say what to do if every arm of B^c is known to beat the first arm c (line 14). In this case, arm c
 plays against itself.
 
 Zoghi, Karnin, Whiteson, de Rijke. Copeland Dueling Bandits. NIPS 2015, Algorithm 1. Comments cite the line numbers of
@@ -31,7 +31,7 @@ class Params(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """The pairs whose upper bound is below 1/2."""
+    """The pairs (i, j) for which arm j is known to beat arm i, because the upper bound u_ij is below 1/2."""
 
     below: IntMatrix  # (K, K) 1 if u_ij < 1/2, which is equivalent to l_ji > 1/2
     release: FloatVector  # (K,) smallest crossing of the entries below 1/2 in the row; -1 if the row must be read again
@@ -40,7 +40,7 @@ class Bounds(NamedTuple):
 
 
 class Hypotheses(NamedTuple):
-    """The arms that may be Copeland winners, and the arms that are believed to beat them."""
+    """The set B of arms that may be Copeland winners, and for each arm i the set B^i of arms that may beat it."""
 
     possible: IntVector  # (K,) 1 for the arms in B
     betters: IntMatrix  # (K, K) betters[i, j] is 1 for the arms j in B^i
@@ -81,7 +81,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 
 @kernel
 def refresh(bounds: Bounds, crossings: FloatMatrix, bonus: float) -> bool:
-    """Update which bounds are below 1/2 (lines 7 and 8). Return whether anything changed."""
+    """Find the bounds that are below 1/2 (lines 7 and 8). Return whether a bound has crossed 1/2."""
     n_arms, changed = crossings.shape[0], False
     for i in range(n_arms):
         if bounds.release[i] >= bonus:
@@ -105,7 +105,7 @@ def refresh(bounds: Bounds, crossings: FloatMatrix, bonus: float) -> bool:
 
 @kernel
 def update_hypotheses(hypotheses: Hypotheses, bounds: Bounds, rng: Generator) -> None:
-    """Line 10, A to C."""
+    """Update the sets B and B^i (line 10, A to C)."""
     below, losses, victories = bounds.below, bounds.losses, bounds.victories
     possible, betters, n_arms = hypotheses.possible, hypotheses.betters, bounds.losses.shape[0]
     for i in range(n_arms):  # A
@@ -154,7 +154,6 @@ def reset(hypotheses: Hypotheses) -> None:
 
 @kernel
 def is_open(betters: IntMatrix, below: IntMatrix, i: int, j: int) -> int:
-    """Return 1 if arm j is in B^i, and neither arm is known to beat the other arm. Otherwise return 0."""
     return betters[i, j] * (1 - below[i, j]) * (1 - below[j, i])
 
 
@@ -173,7 +172,7 @@ def open_pair(hypotheses: Hypotheses, below: IntMatrix, n: int) -> tuple[int, in
 
 @kernel
 def draw_winner(losses: IntVector, possible: IntVector, rng: Generator) -> int:
-    """Draw one of the arms with the fewest known losses. With probability 2/3, an arm of B is preferred."""
+    """Draw one of the arms with the fewest known losses. If some of them are in B, these arms are drawn more often."""
     least, count, both = vector.fewest(losses), 0, 0
     for i in range(losses.shape[0]):
         count += losses[i] == least
@@ -191,8 +190,7 @@ def draw_winner(losses: IntVector, possible: IntVector, rng: Generator) -> int:
 def best_rival(state: State, c: int, within: bool, scale: float, rng: Generator) -> int:
     """Return the arm with the largest bound against c, among the arms that are not known to beat c (line 14).
 
-    If ``within`` is True, only the arms of B^c are considered, unless B^c is empty. Arm c takes part, but loses all
-    ties.
+    If ``within`` is True and B^c is not empty, only the arms of B^c are considered. Arm c itself loses all ties.
     """
     rate, width = state.rate[c], state.width[c]
     below, betters = state.bounds.below[c], state.hypotheses.betters[c]

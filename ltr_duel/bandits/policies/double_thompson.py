@@ -31,10 +31,7 @@ class Params(NamedTuple):
 
 
 class Known(NamedTuple):
-    """The duels and posteriors of all pairs, and the number of rivals that are known to beat each arm.
-
-    If ``crossings[i, j]`` exceeds alpha ln t, arm j is known to beat arm i (see `statistics`), and *blocks* arm i.
-    """
+    """What the policy knows about each pair from its duels. Arm j *blocks* arm i if it is known to beat arm i."""
 
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
     crossings: FloatMatrix  # (K, K) crossings[i, j]: u_ij >= 1/2 while alpha ln t >= crossings[i, j]
@@ -76,7 +73,6 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 
 @kernel
 def refresh_scores(known: Known, bonus: float) -> None:
-    """Update the number of arms that block each arm."""
     if vector.smallest(known.release) >= bonus:
         return
     for i in range(known.release.shape[0]):
@@ -87,7 +83,7 @@ def refresh_scores(known: Known, bonus: float) -> None:
 
 @kernel
 def candidates(blocked: IntVector) -> tuple[int, int]:
-    """Return the number of candidates, and the first candidate. Candidates have the fewest blocking arms."""
+    """Find the arms that the fewest rivals block. Return the number of these arms, and the first of them."""
     least, count, first = vector.fewest(blocked), 0, 0
     for k in range(blocked.shape[0] - 1, -1, -1):
         if blocked[k] == least:

@@ -6,15 +6,17 @@ opponent, and solves an ordinary bandit problem.
 
 - `doubler` has a UCB1 bandit (see `cardinal`), which is reset in each epoch. The regret bound of `doubler` holds for
   ``alpha = 2``, not for the default 0.5.
-- `improved_doubler` never resets its bandit. Because the opponent changes, it adds f, an estimate of the opponent's
-  utility, to the reward. After each epoch, f grows by the right player's share of wins minus 1/2, as in Algorithm 9.
-  According to the derivation in the survey, f should grow by twice this amount.
-- `thompson_doubler` has a Thompson bandit, which is never reset. It does not use f.
+- `improved_doubler` never resets its bandit. Because the opponent changes, it adds an estimate of the opponent's
+  utility to the reward.
+- `thompson_doubler` has a Thompson bandit, which is never reset.
 
 The three policies are Algorithms 8, 9 and 10 of Wolfenfeld's survey, whose text has epochs of 2, 4, 8, ... steps.
 Comments cite the line numbers of Algorithms 8 and 9, in which `input` is line 1. `doubler` is by Ailon, Karnin,
 Joachims, ICML 2014.
 """
+
+# The estimate f of the opponent's utility grows after each epoch by the right player's share of wins minus 1/2, as in
+# Algorithm 9. According to the derivation in the survey, f should grow by twice this amount.
 
 from __future__ import annotations
 
@@ -70,13 +72,13 @@ def new_opponent(n_arms: int) -> Opponent:
 
 @kernel
 def starts_epoch(t: int) -> bool:
-    """Return whether t is the first step of an epoch. Epoch p consists of the steps 2^(p-1) to 2^p - 1."""
+    """Return whether t is the first step of an epoch: 1, 2, 4, ..."""
     return t & (t - 1) == 0
 
 
 @kernel
 def replace_members(opponent: Opponent, rng: Generator) -> None:
-    """Let the left player draw from the arms of the previous epoch. The first epoch has one random arm on the left."""
+    """Let the left player draw from the arms of the previous epoch, or from one random arm in the first epoch."""
     if opponent.chosen.sum() == 0:
         opponent.chosen[random_below(opponent.chosen.shape[0], rng)] = 1
     total = 0

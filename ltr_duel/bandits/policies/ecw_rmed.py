@@ -4,20 +4,21 @@ A Copeland winner is an arm that beats the most arms. A lower bound on regret sa
 necessary to identify such an arm. ECW-RMED computes these numbers from its estimates (see `ecw_plans`). In each pass,
 it plays the pairs that have fewer duels than necessary.
 
-Let i* be an arm that seems to be a Copeland winner, and L_i the number of arms that beat arm i. The *evidence* from the
-duels of arms i and j is n_ij d_ij. Here n_ij is the number of these duels, and d_ij is the Kullback-Leibler divergence
-between a coin with the win rate of the pair and a fair coin. The duels before step t suffice if two constraints hold:
-
-- For every arm j that i* beats, the evidence n_i*j d_i*j is at least ln t.
-- For every other arm i, consider the arms that beat arm i, except i*. For any L_i - L_i* + 1 of these arms, the
-  evidence from their duels with arm i adds up to at least ln t. If there are fewer such arms, arm i has no constraint.
-
-In the paper, L_C are the pairs of the current pass, L_R are the pairs that have still to play in the current pass, and
-L_N are the pairs of the next pass.
-
 Komiyama, Honda, Nakagawa. Copeland Dueling Bandit Problem: Regret Lower Bound, Optimal Algorithm, and Computationally
 Efficient Algorithm. ICML 2016 (arXiv 1605.01677).
 """
+
+# Let i* be an arm that seems to be a Copeland winner, and L_i the number of arms that beat arm i. The evidence from the
+# duels of arms i and j is n_ij d_ij. Here n_ij is the number of these duels, and d_ij is the Kullback-Leibler
+# divergence between a coin with the win rate of the pair and a fair coin. The duels before step t suffice if two
+# constraints hold:
+#
+# - For every arm j that i* beats, the evidence n_i*j d_i*j is at least ln t.
+# - For every other arm i, consider the arms that beat arm i, except i*. For any L_i - L_i* + 1 of these arms, the
+#   evidence from their duels with arm i adds up to at least ln t. If there are fewer such arms, there is no constraint.
+#
+# In the paper, L_C are the pairs of the current pass, L_R are the pairs that have still to play in the current pass,
+# and L_N are the pairs of the next pass.
 
 from __future__ import annotations
 
@@ -106,7 +107,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 @kernel
 def end_turn(state: State, first: int, second: int, log_t: float) -> None:
-    """Note that a pair has played. Pairs that met less often than planned join the next pass."""
+    """Mark a pair as played in this pass. Pairs that met less often than planned join the next pass."""
     now, wins, n_arms = state.now[0], state.estimates.wins, state.free.shape[0]
     state.free[min(first, second), max(first, second)] = wins[first, second] + wins[second, first]
     winner = confident_winner(state, log_t)
@@ -128,7 +129,6 @@ def end_turn(state: State, first: int, second: int, log_t: float) -> None:
 
 @kernel
 def falls_short(met: FloatVector, plan: FloatVector, log_t: float) -> bool:
-    """Return whether any pair met less often than planned."""
     found = 0
     for k in range(met.shape[0]):  # without a branch, so that the loop is vectorised
         found += plan[k] * log_t > met[k]
@@ -137,7 +137,7 @@ def falls_short(met: FloatVector, plan: FloatVector, log_t: float) -> bool:
 
 @kernel
 def join(state: State, i: int, j: int) -> None:
-    """Add a pair to the next pass, unless it was added before or has still to play in this pass."""
+    """Add a pair to the next pass, unless the pair is already in the next pass or has still to play in this pass."""
     if state.free[i, j] < inf:
         now = state.now[0]
         state.free[i, j] = inf
@@ -158,7 +158,7 @@ def confident_winner(state: State, log_t: float) -> int:
 
 @kernel
 def confidence(state: State, winner: int, enough: float) -> float:
-    """Return the largest ln t for which the duels so far fulfil the constraints of ``winner``.
+    """Return the largest ln t for which the duels so far suffice to identify ``winner``.
 
     To save time, the result is only approximate if it is below ``enough``.
     """
@@ -200,7 +200,7 @@ def idle_until(state: State, params: Params, t: int) -> int:
 
 @kernel
 def last_step_alone(state: State, alpha: float, t: int) -> int:
-    """Return the last step up to which the winner is certain to play alone, or t if this is not certain."""
+    """Return the last step up to which the winner certainly plays against itself, or t if this is not certain."""
     wins, n_arms, log_t = state.estimates.wins, state.free.shape[0], max(1.0, log(t))
     if state.now[0].n_current != 1 or confident_winner(state, log_t) * (n_arms + 1) != state.current[0]:
         return t

@@ -4,14 +4,14 @@ The Condorcet winner is the arm that beats every other arm. The *evidence* again
 losses would be if this arm were the winner. An arm with too much evidence against it is ruled out. In each pass, all
 other arms play once, usually against i*, the arm with the least evidence against it.
 
-The evidence against arm i is I_i, a sum over all arms j that won at least half of their duels with arm i. Each term is
-n_ij d(phat_ij, 1/2). Here n_ij is the number of duels of the pair, phat_ij is the share of these duels that arm i won,
-and d is the Kullback-Leibler divergence between two coins. Arm i is ruled out in step t if I_i - I_i* > ln t + f(K). As
-in the paper's experiments, f(K) is 0.3 K^1.01.
-
 Komiyama, Honda, Kashima, Nakagawa. Regret Lower Bound and Optimal Algorithm in Dueling Bandit Problem. COLT 2015,
 Algorithms 1 and 2. The module `rmed2` contains RMED2 and RMED2FH.
 """
+
+# The evidence against arm i is I_i, a sum over all arms j that won at least half of their duels with arm i. Each term
+# is n_ij d(phat_ij, 1/2). Here n_ij is the number of duels of the pair, phat_ij is the share of these duels that arm i
+# won, and d is the Kullback-Leibler divergence between two coins. Arm i is ruled out in step t if
+# I_i - I_i* > ln t + f(K). As in the paper's experiments, f(K) is 0.3 K^1.01.
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ class Now:
 
 
 class Lists(NamedTuple):
-    """The arms of this pass (L_C in the paper), and of the next pass (L_N). L_R are the arms still to play."""
+    """The arms of this pass, which the paper calls L_C, and the arms of the next pass, which it calls L_N."""
 
     pending: FloatVector  # (K,) I_i of each arm that is in neither L_R nor L_N; infinity for the other arms
-    current: IntVector  # (K,) the first n_current entries: L_C
+    current: IntVector  # (K,) the first n_current entries: L_C; L_R are the arms of L_C that have still to play
     following: IntVector  # (K,) the first n_following entries: L_N
 
 
@@ -98,9 +98,9 @@ def likely_winner(evidence: FloatVector, rng: Generator) -> int:
 
 @kernel
 def strongest_opponent(share: FloatMatrix, arm: int, winner: int, rng: Generator) -> int:
-    """Return the opponent of ``arm``. If i* (here ``winner``) beats ``arm``, the opponent is i*.
+    """Return the opponent of ``arm``: the arm to which it lost most clearly.
 
-    Otherwise the opponent is the arm to which ``arm`` lost most clearly, or i* if ``arm`` beats every other arm.
+    If ``arm`` lost to ``winner``, or if it beats every other arm, the opponent is ``winner``.
     """
     if share[arm, winner] <= 0.5:
         return winner
@@ -168,7 +168,7 @@ def next_initial_pair(state: State) -> None:
 
 @inlined
 def end_turn(lists: Lists, evidence: FloatVector, now: Now, arm: int, log_t: float) -> None:
-    """Note that an arm has played. Arms that are not ruled out and have played join the next pass."""
+    """Mark an arm as played in this pass. Arms that have played and are not ruled out join the next pass."""
     lists.pending[arm] = evidence[arm]
     limit = vector.smallest(evidence) + log_t + now.slack
     joined = now.n_following
@@ -192,7 +192,7 @@ def idle_until(state: State, params: Params, t: int) -> int:
 
 @kernel
 def last_step_alone(state: State, t: int) -> int:
-    """Return the last step up to which one arm is certain to play alone, or t if several arms play now."""
+    """Return the last step up to which one arm certainly plays against itself, or t if several arms still play."""
     now = state.now[0]
     if now.rounds > 0 or now.n_current != 1:
         return t

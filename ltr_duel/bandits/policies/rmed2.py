@@ -3,9 +3,8 @@
 The module `rmed` explains how arms are ruled out by evidence. Each duel of an arm gives evidence against it, and costs
 regret. The best opponent of an arm has the lowest ratio of regret to evidence.
 
-`rmed2` estimates the best opponent in each step. Before each pass, it plays every pair that has met less than alpha ln
-ln t times. `rmed2fh` first plays every pair alpha ln ln T times, where T is the number of steps. It then fixes the
-opponents permanently.
+`rmed2` estimates the best opponent in each step. Before each pass, it plays every pair that has met too rarely for this
+estimate. `rmed2fh` knows the horizon. It first plays every pair often enough, and then fixes the opponents permanently.
 
 If several opponents are equally good, the opponent with the lowest number is chosen, as in the authors' program
 (jkomiyama/duelingbanditlib). The authors' program also sets the estimated regret of a duel to at least 0.01. Here the
@@ -106,7 +105,7 @@ def level_at(alpha: float, t: int) -> int:
 
 @kernel
 def find_neglected(state: State, alpha: float, t: int) -> bool:
-    """Find the next pair that met less than alpha ln ln t times. Return whether there is such a pair."""
+    """Find the next pair that met too rarely (see `level_at`). Return whether there is such a pair."""
     now, n_arms = state.now[0], state.share.shape[0]
     level = level_at(alpha, t)
     if level <= now.level or n_arms == 1:
@@ -144,7 +143,7 @@ def cheapest_rival(wins: IntMatrix, share: FloatMatrix, terms: FloatMatrix, arm:
 
 @kernel
 def meets_rival(wins: IntMatrix, share: FloatMatrix, arm: int, winner: int, rival: int, t: int) -> bool:
-    """Return whether the arm has met i* often enough to play against its cheapest rival."""
+    """Return whether the arm has met ``winner`` often enough to play against ``rival`` now."""
     if rival < 0 or share[arm, rival] > 0.5 or t < 3:
         return False
     met_winner = wins[arm, winner] + wins[winner, arm]
@@ -160,7 +159,6 @@ def idle_until(state: Rmed2State, params: Params, t: int) -> int:
 
 @kernel
 def last_step_at_level(alpha: float, level: int) -> int:
-    """Return the last step t with alpha ln ln t <= ``level``, minus a margin for rounding."""
     return last_step_before(exp(min(level / alpha, 3.75)))  # ln ln of the largest 64-bit number is 3.77
 
 

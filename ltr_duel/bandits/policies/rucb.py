@@ -1,23 +1,23 @@
 """RUCB: Relative Upper Confidence Bound.
 
-The champion is any arm that no rival confidently beats. The challenger is the arm with the largest optimistic bound
-against the champion.
+The *candidates* are the arms that no rival confidently beats. The champion is one of the candidates. The challenger is
+the arm with the largest upper confidence bound against the champion.
 
-The option ``hypothesis`` changes how the champion is chosen among several candidates. The last arm that was the only
-candidate is called the hypothesised best arm. With probability 1/2, this arm is the champion. Otherwise the champion is
-drawn from the other candidates.
+By default, the champion is a random candidate. With the option ``hypothesis``, the policy remembers the last arm that
+was the only candidate, called the *hypothesised best arm*. With probability 1/2, the hypothesised best arm is the
+champion. Otherwise the champion is drawn from the other candidates.
 
 The policy recommends the arm that beats the most rivals. Unlike in the paper, a rival that the arm has not met does not
 count as beaten. An arm's bound against itself is 1/2, as in the paper.
-
-The bound of arm j against arm c is u_jc = rate[c, j] + sqrt(alpha ln t) width[c, j]. The largest crossing of an arm
-(see `statistics`) decides whether the arm is a candidate.
 
 Zoghi, Whiteson, Munos, de Rijke. Relative Upper Confidence Bound for the K-Armed Dueling Bandit Problem. ICML 2014,
 Algorithm 1. Comments cite the line numbers of Algorithm 1. The default follows the arXiv version, and ``hypothesis``
 follows the proceedings. The bound on the expected regret (Theorem 3) needs alpha > 1. For the default of 0.51, the
 constant in Theorem 2 is too large to be useful: 10^366 for 64 arms.
 """
+
+# The bound of arm j against arm c is u_jc = rate[c, j] + sqrt(alpha ln t) width[c, j]. The largest crossing of an arm
+# (see `statistics`) decides whether the arm is a candidate.
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def another_candidate(crossing: FloatVector, bonus: float, candidates: int, best
 
 @kernel
 def strongest_rival(rate: FloatMatrix, width: FloatMatrix, champion: int, scale: float, rng: Generator) -> int:
-    """Return the arm with the largest bound against the champion, who loses all ties. Other ties are random."""
+    """Return the arm with the largest bound against the champion. The champion itself loses all ties."""
     row, widths = rate[champion], width[champion]
     best = vector.highest(row, widths, scale)
     among = best == 0.5  # whether the champion, whose bound is 1/2, ties
@@ -112,7 +112,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 @kernel
 def set_crossing(crossings: FloatMatrix, crossing: FloatVector, i: int, j: int, level: float) -> None:
-    """Change a crossing, and update the maximum of its row. The row is read only if the maximum may have decreased."""
+    """Change a crossing, and update the largest crossing of its row."""
     before = crossings[i, j]
     crossings[i, j] = level
     if level >= crossing[i]:
@@ -122,7 +122,10 @@ def set_crossing(crossings: FloatMatrix, crossing: FloatVector, i: int, j: int, 
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
-    """Return the last step in which the only candidate is certain to play against itself, or t if there are several."""
+    """Return the last step in which the only candidate is certain to play against itself.
+
+    If there are several candidates, return t.
+    """
     bonus = params.alpha * log(t)
     candidates = vector.count_up_to(state.crossing, bonus)
     if candidates != 1:

@@ -24,7 +24,7 @@ _UNDETERMINED = 12**-0.5  # error of a probability that the sessions do not dete
 
 
 class Estimates(NamedTuple):
-    """The values of some parameters, and their standard errors. An error is nan if the sessions do not determine it."""
+    """Estimated parameters and their standard errors. A standard error is nan if the sessions do not determine it."""
 
     values: FloatVector
     errors: FloatVector
@@ -43,7 +43,7 @@ class FittedClicks:
 
     @property
     def blocks(self) -> dict[str, Estimates]:
-        """The groups of parameters, by their names, for example "attraction" or "attention"."""
+        """A dict from the name of a group of parameters, such as "attraction", to the estimates of the group."""
         theta, items, ranks = self.fit.model
         slices = self.form.slices(items, ranks)
         return {name: Estimates(theta[block], self.errors.values[block]) for name, block in slices}
@@ -52,12 +52,13 @@ class FittedClicks:
     def has_table(self) -> bool:
         """Whether simulations can use the model.
 
-        Simulations need parameters for grades, not for documents, and an attention that depends only on the position.
+        Simulations need a model with parameters for grades, not for documents. In such a model, the probability that
+        users notice a document must depend only on the position of the document.
         """
         return self.graded and self.form.name in TABLES
 
     def lines(self) -> Iterator[str]:
-        """Yield lines of text with the parameters and their standard errors."""
+        """Yield lines of text that show the parameters and their standard errors."""
         for name, (values, deviations) in self.blocks.items():
             by_item = name in ("attraction", "satisfaction")
             if len(values) > _LISTED or (by_item and not self.graded):
@@ -71,8 +72,8 @@ class FittedClicks:
     def table(self, name: str = "fitted") -> tuple[ClickModel, dict[str, list[float]]]:
         """Return the model as a `ClickModel` for simulations, and the standard errors of its probabilities.
 
-        If the sessions do not determine a probability, its error is the standard deviation of a uniform distribution.
-        Raises `InputError` if simulations cannot use the model (see `has_table`).
+        If the sessions do not determine the standard error of a probability, the standard deviation of a uniform
+        distribution takes its place. Raises `InputError` if simulations cannot use the model (see `has_table`).
         """
         if not self.has_table:
             raise InputError(
@@ -111,24 +112,25 @@ def fit_clicks(
 ) -> FittedClicks:
     """Fit one click model to sessions, by expectation maximisation.
 
-    The model has parameters either for relevance grades or for documents. If it has parameters for grades, the standard
-    errors say how much the estimates would change with other queries. If it has parameters for documents, the standard
-    errors say how much the estimates would change with other users.
+    The model has parameters either for relevance grades or for documents, depending on the sessions. For grades, the
+    standard errors say how much the estimates would change with other queries. For documents, the standard errors say
+    how much the estimates would change with other users.
 
     Parameters
     ----------
     sessions : Sessions
-        The shown lists and the clicks.
+        The lists that users saw, and the clicks on them.
     model : {"pbm", "cascade", "dbn", "sdbn", "ubm", "table"}
-        The kind of model: position-based model, cascade model, dynamic Bayesian network (DBN), simplified DBN, user
-        browsing model, or the model of the simulations. The last is a simplified DBN with attention by position.
+        The kind of model. ``"pbm"`` is the position-based model, ``"cascade"`` the cascade model, ``"dbn"`` the dynamic
+        Bayesian network, ``"sdbn"`` its simplified version, and ``"ubm"`` the user browsing model. ``"table"`` is the
+        model that simulations use.
     iterations : int
-        The largest number of steps.
+        The largest number of steps of the fit.
     tolerance : float
-        The fit ends when a step changes the log-likelihood per session by less than this value.
+        The change of the log-likelihood per session below which the fit ends.
     smoothing : float
-        Each parameter is a probability. The fit counts this many successes, and as many failures, in addition to the
-        data. This moves the parameter towards one half. With 0, the fit is maximum likelihood.
+        The number of artificial successes, and of artificial failures, that are added to the data of each parameter.
+        They move the parameter, which is a probability, towards one half. With 0, the fit is maximum likelihood.
 
     Returns
     -------
@@ -162,9 +164,10 @@ def fit_click_models(
 ) -> list[FittedClicks]:
     """Fit click models, by default all, and measure how well they predict other sessions.
 
-    The models are fitted to the first sessions, a share ``train`` of all sessions. They are evaluated on the later
-    sessions. A later session is left out if its query is new, or if its list is longer than all lists of the first
-    sessions. Raises `InputError` as `fit_clicks` does, or if no session is left for the evaluation.
+    The first sessions, a share ``train`` of all sessions, are used to fit the models, and the later sessions to
+    evaluate them. A later session is left out if its query does not occur in the first sessions, or if its list is
+    longer than all lists of the first sessions. Raises `InputError` as `fit_clicks` does, or if no session is left for
+    the evaluation.
     """
     core_errors.require_between("the share to fit to", train, 0.001, 1)
     check_sessions(sessions)
@@ -182,8 +185,8 @@ def fit_click_models(
 def best_fit(fits: Sequence[FittedClicks], *, table: bool = False) -> FittedClicks:
     """Return the model that predicts held-out sessions best.
 
-    If no sessions were held out, return the model that predicts the sessions of the fit best. With ``table``, only
-    models that simulations can use are compared, if there are any.
+    If no sessions were held out, the models are compared on the sessions to which they were fitted. With ``table``,
+    only models that simulations can use are compared, if there are any.
     """
     fitting = [fit for fit in fits if fit.has_table] if table else []
     return max(fitting or fits, key=lambda fit: (fit.test or fit.train).log_likelihood)

@@ -1,8 +1,8 @@
-"""What a module of `ltr_duel.clicks.fit.forms` must define, so that its form of click model can be fitted.
+"""Define what the modules of `ltr_duel.clicks.fit.forms` have in common. Each of them defines one form of click model.
 
-The module defines ``Model``, ``step``, ``entries`` and ``FORM`` (see `register`). An item is a relevance grade or a
-document. All parameters are probabilities, and the vector ``theta`` has them group by group. The first group is always
-the attraction of each item.
+Such a module defines a class ``Model``, two functions ``step`` and ``entries``, and the constant ``FORM``. All
+parameters of a model are probabilities. They are stored in a vector, group by group. The first group is the attraction
+of each item, where an item is a relevance grade or a document.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ PER_RANK = 3  # largest number of entries that one rank writes
 
 
 class Parameters(NamedTuple):
-    """The fields of every ``Model``: the parameters, the number of items, and the length of the longest list."""
+    """The parameters of a click model in one vector. The class ``Model`` of each module is a subclass."""
 
-    theta: FloatVector
-    items: int
-    ranks: int
+    theta: FloatVector  # the parameters, group by group
+    items: int  # number of items
+    ranks: int  # length of the longest list
 
 
 class Rank(NamedTuple):
-    """A rank of a session. The probabilities are computed given all clicks of the session."""
+    """A position in a list that a user saw, and what the clicks of this user say about it."""
 
     item: int
     k: int  # the rank, from 0
     last: int  # rank of the nearest click above, or -1
     clicked: bool
     ends: bool  # whether this is the last rank of the list
-    reached: float  # probability that the user reached the rank
+    reached: float  # probability that the user reached the rank, given all clicks (as for the next two)
     noticed: float  # probability that the user noticed its document
     went_on: float  # probability that a user who reached the rank went on to the next one
 
 
 class Entries(NamedTuple):
-    """What a session says about the parameters. Each entry adds successes and trials to one parameter."""
+    """Arrays of successes and trials that one session adds to the parameters of a model."""
 
     which: IntVector  # (PER_RANK * ranks,) index of the parameter in ``theta``
     successes: FloatVector  # expected number of successes
@@ -48,7 +48,10 @@ class Entries(NamedTuple):
 
 @dispatched
 def step(model: Any, item: int, k: int, last: int) -> tuple[float, float, float, float]:
-    """Return the probabilities attract, notice, after_click and after_skip for an item at rank k.
+    """Return four probabilities for a user who reaches an item at rank ``k``.
+
+    The first is the probability that the item attracts the user, and the second that the user notices the item. The
+    third is the probability that the user goes on after a click, and the fourth that the user goes on without a click.
 
     last: the rank of the nearest click above, or -1.
     """
@@ -57,31 +60,28 @@ def step(model: Any, item: int, k: int, last: int) -> tuple[float, float, float,
 
 @dispatched
 def entries(model: Any, rank: Rank, out: Entries, count: int) -> int:
-    """Append the entries of a rank to ``out``, except for attraction. Return the new number of entries."""
+    """Add to ``out`` what a rank says about the parameters, except for attraction. Return the new ``count``."""
     raise NotImplementedError
 
 
 @inlined
 def enter(out: Entries, count: int, which: int, successes: float, trials: float) -> int:
-    """Append one entry to ``out``, which has ``count`` entries. Return the new number of entries."""
+    """Add successes and trials of the parameter ``which`` to ``out``. Return the new ``count``."""
     out.which[count], out.successes[count], out.trials[count] = which, successes, trials
     return count + 1
 
 
 class Form(NamedTuple):
-    """A form of click model: its name, its class, its groups of parameters in the order of ``theta``, and its source.
-
-    The groups "attraction" and "satisfaction" have one parameter for each item. The group "attention" has one for each
-    rank. The group "attention, last click" has one for each pair of a rank and the rank of the click above it.
-    """
+    """A form of click model that can be fitted to sessions."""
 
     name: str
     model: type[Parameters]
-    blocks: tuple[str, ...]
-    cite: str
+    blocks: tuple[str, ...]  # names of the groups of parameters, in the order of ``theta``
+    cite: str  # the source
 
     def slices(self, items: int, ranks: int) -> Iterator[tuple[str, slice]]:
-        """Yield the name of each group of parameters, and its part of ``theta``."""
+        """Yield the name of each group of parameters, and the slice of the vector that holds the group."""
+        # one parameter for each item, unless another size follows; "last click" has one for each pair of ranks
         sizes = {"attention": ranks, "attention, last click": ranks * ranks, "going on": 1}
         start = 0
         for name in self.blocks:
@@ -91,7 +91,7 @@ class Form(NamedTuple):
 
 
 def register(module: str, *blocks: str, cite: str) -> Form:
-    """Register the functions ``step`` and ``entries`` of a module for its class ``Model``, and return the form."""
+    """Return the form of click model that a module defines. ``blocks`` names its groups besides attraction."""
     parts = sys.modules[module]
     implement(step, parts.Model, parts.step)
     implement(entries, parts.Model, parts.entries)

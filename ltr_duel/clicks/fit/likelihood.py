@@ -1,10 +1,8 @@
-"""The likelihood of a session, what the session says about each parameter, and how well a model predicts sessions.
+"""Compute how likely the clicks of a session are under a click model, and what they say about its parameters.
 
-A parameter is a probability, for example that a document attracts a user. Each user who reaches the document is a
-trial, and each user whom it attracts is a success. A log shows only the clicks, and not which documents were reached.
-This module therefore computes the expected numbers of trials and successes, given the clicks. The fit and the standard
-errors use these numbers. The score of a parameter t (the derivative of the log-likelihood) is the sum of
-(successes - t * trials) / (t * (1 - t)).
+A parameter is a probability, for example the probability that a document attracts a user. Each user who reaches the
+document is a trial, and each user whom the document attracts is a success. A log shows only the clicks, and not which
+documents a user reached. This module therefore computes the expected numbers of trials and successes, given the clicks.
 """
 
 from __future__ import annotations
@@ -18,20 +16,21 @@ from ltr_duel.clicks.fit.form import PER_RANK, TINY, Entries, Rank, enter, entri
 from ltr_duel.clicks.fit.sessions import Sessions
 from ltr_duel.core import FloatVector, IntVector, kernel
 
+# The derivative of the log-likelihood by a parameter t is the sum of (successes - t * trials) / (t * (1 - t)).
 _SMALL = 1e-200  # the logarithm of a product of probabilities is taken before the product becomes too small
 
 
 class Lists(NamedTuple):
-    """Shown lists with their clicks, for compiled functions. Session s has the entries ``ptr[s]:ptr[s + 1]``."""
+    """Arrays of sessions that compiled functions read."""
 
-    ptr: IntVector
+    ptr: IntVector  # session s has the entries ``ptr[s]:ptr[s + 1]``
     item: IntVector
     click: NDArray[np.bool_]
     weight: FloatVector  # how often each session occurred
 
 
 class Work(NamedTuple):
-    """Scratch memory for one session, and its entries."""
+    """Memory to which compiled functions write what they compute for a session."""
 
     reached: FloatVector  # (ranks + 1,) probability that the rank is reached, given the clicks above
     rest: FloatVector  # (ranks + 1,) probability that a user who reaches the rank does not click from there on
@@ -39,19 +38,22 @@ class Work(NamedTuple):
 
 
 def lists_of(sessions: Sessions, weight: FloatVector | None = None) -> Lists:
-    """Return the arrays of sessions for compiled functions."""
+    """Return sessions as arrays for compiled functions."""
     return Lists(*sessions[:3], np.ones(sessions.number) if weight is None else weight)
 
 
 def work_for(ranks: int) -> Work:
-    """Return scratch memory for lists of up to this length."""
+    """Return memory for sessions with lists of up to ``ranks`` documents."""
     n = PER_RANK * ranks
     return Work(np.empty(ranks + 1), np.empty(ranks + 1), Entries(np.empty(n, np.int64), np.empty(n), np.empty(n)))
 
 
 @kernel
 def session_entries(model: Any, lists: Lists, s: int, work: Work) -> tuple[int, float]:
-    """Write the entries of session s, and return their number and the log-likelihood."""
+    """Write to ``work.out`` what session ``s`` says about the parameters.
+
+    Return the number of entries in ``work.out``, and the log-likelihood of the session.
+    """
     start, n = lists.ptr[s], lists.ptr[s + 1] - lists.ptr[s]
     reached, rest = work.reached, work.rest
     likelihood, final = walk_down(model, lists, s, work)
@@ -84,7 +86,7 @@ def session_entries(model: Any, lists: Lists, s: int, work: Work) -> tuple[int, 
 
 @kernel
 def walk_down(model: Any, lists: Lists, s: int, work: Work) -> tuple[float, int]:
-    """Compute ``work.reached``. Return the log-likelihood of session s, and the rank of its last click or -1."""
+    """Return the log-likelihood of session ``s``, and the rank of its last click or -1. Fill ``work.reached``."""
     start, reached = lists.ptr[s], work.reached
     likelihood, product, last = 0.0, 1.0, -1
     reached[0] = 1.0
@@ -106,7 +108,7 @@ def walk_down(model: Any, lists: Lists, s: int, work: Work) -> tuple[float, int]
 
 @kernel
 def walk_up(model: Any, lists: Lists, s: int, last: int, work: Work) -> None:
-    """Compute ``work.rest`` for all ranks below the last click of session s."""
+    """Fill ``work.rest`` for all ranks below the last click of session ``s``."""
     start, n, rest = lists.ptr[s], lists.ptr[s + 1] - lists.ptr[s], work.rest
     rest[n] = 1.0
     for k in range(n - 1, last, -1):
@@ -115,20 +117,20 @@ def walk_up(model: Any, lists: Lists, s: int, last: int, work: Work) -> None:
 
 
 class Score(NamedTuple):
-    """How well a model predicts some sessions."""
+    """A measure of how well a model predicts sessions."""
 
     log_likelihood: float  # log-probability of a click or no click at a rank; mean over ranks, then over sessions
     sessions: int
 
 
 def score(model: Any, sessions: Sessions) -> Score:
-    """Return how well a model predicts sessions."""
+    """Measure how well a model predicts sessions."""
     return Score(add_likelihoods(model, lists_of(sessions), work_for(model.ranks)) / sessions.number, sessions.number)
 
 
 @kernel
 def add_likelihoods(model: Any, lists: Lists, work: Work) -> float:
-    """Compute the mean log-likelihood of the ranks of each session, and return the sum over the sessions."""
+    """Return the sum of the log-likelihoods of all sessions, each divided by the length of its list."""
     total = 0.0
     for s in range(lists.ptr.shape[0] - 1):
         total += walk_down(model, lists, s, work)[0] / (lists.ptr[s + 1] - lists.ptr[s])

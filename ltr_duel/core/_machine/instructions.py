@@ -1,8 +1,7 @@
 """Replace Python functions in compiled code by processor instructions that numba would not produce.
 
-A replaced function has two forms. The plain Python form runs without compilation. The other form writes LLVM
-instructions, the language into which numba compiles. Before a function is compiled, `compiled_text` replaces the
-functions that it calls.
+A replaced function has two forms. One form is plain Python, which also runs without compilation. The other form writes
+LLVM instructions, the language into which numba compiles.
 """
 
 from __future__ import annotations
@@ -27,14 +26,16 @@ _MARK = "_keeps_writes"  # a global name of the functions of this package
 
 
 class Writer:
-    """Writes the LLVM instructions for one call. Its methods name an array by its position among the arguments."""
+    """Writes the LLVM instructions for a call of one function."""
+
+    # ``array`` is the position of an array among the arguments of the function
 
     def __init__(self, context: Any, builder: Any, signature: Any, args: Any) -> None:
         self.context, self.builder = context, builder
         self.kinds, self._args = signature.args, args
 
     def load(self, kind: ir.Type, array: int, at: Any) -> Any:
-        """Read a value of the type ``kind``, such as a vector, that begins at index ``at`` of an array."""
+        """Read a value of the type ``kind`` that begins at index ``at`` of an array."""
         value = self.builder.load(self.address(kind, array, at))
         value.align = self.kinds[array].dtype.bitwidth // 8  # of one number, because a load may begin at any index
         return value
@@ -44,24 +45,24 @@ class Writer:
         self.builder.store(value, self.address(kind, array, at)).align = self.kinds[array].dtype.bitwidth // 8
 
     def spread(self, number: Any, kind: ir.VectorType) -> Any:
-        """Return a vector whose elements all equal a number."""
+        """Return a vector in which every element is ``number``."""
         nothing = ir.Constant(kind, ir.Undefined)
         one = self.builder.insert_element(nothing, number, ir.Constant(ir.IntType(32), 0))
         first = ir.Constant(ir.VectorType(ir.IntType(32), kind.count), [0] * kind.count)
         return self.builder.shuffle_vector(one, nothing, first)
 
     def mask(self, bits: Any) -> Any:
-        """Return a vector of bits as a 64-bit integer."""
+        """Convert a vector of bits to a 64-bit integer."""
         return self.builder.zext(self.builder.bitcast(bits, ir.IntType(bits.type.count)), ir.IntType(64))
 
     def address(self, kind: ir.Type, array: int, at: Any) -> Any:
-        """Return the address of index ``at`` of an array, as a pointer to the type ``kind``."""
+        """Return a pointer of the type ``kind`` to index ``at`` of an array."""
         own = cgutils.create_struct_proxy(self.kinds[array])(self.context, self.builder, value=self._args[array])
         return self.builder.bitcast(self.builder.gep(own.data, [at]), kind.as_pointer())
 
 
 def in_place_of(function: Callable[..., Any], returns: Any, *takes: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Replace a function in compiled code by the instructions that the decorated function gives to a `Writer`.
+    """Replace a function in compiled code by the instructions that the decorated function writes with a `Writer`.
 
     returns: numba's type of the result, or a function that returns this type for the types of the arguments.
     *takes: the type of each argument, to which it is converted. None means that the argument keeps its type.
@@ -100,8 +101,7 @@ def compiled_as(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], 
 
 
 def resolved_as(resolve: Callable[..., Any], function: Callable[..., Any], **options: Any) -> None:
-    """Replace a function in compiled code by the function that ``resolve`` returns for the types of the arguments."""
-
+    # ``resolve`` returns the function that takes the place of ``function``, for given types of the arguments
     def typed(*args: Any) -> Callable[..., Any]:
         return resolve(*args)
 
@@ -112,11 +112,9 @@ def resolved_as(resolve: Callable[..., Any], function: Callable[..., Any], **opt
 def compiled_text(
     function: Callable[..., Any], folder: str = "", parts: Mapping[str, Any] | None = None
 ) -> Callable[..., Any]:
-    """Return a copy of a function for numba, in which replaced functions have their compiled form.
-
-    numba stores compiled code beside the source file of a function. If ``folder`` is given, an empty file in this
-    folder takes the place of the source file. ``parts`` maps the names of further functions to their replacements.
-    """
+    """Return a copy of a function for numba, which calls the compiled forms of replaced functions."""
+    # numba stores compiled code beside the source file of a function. If ``folder`` is given, an empty file in this
+    # folder takes the place of the source file. ``parts`` maps the names of further functions to their replacements.
     given, code = function.__globals__, function.__code__
     names: dict[str, Any] = {"__name__": given["__name__"], _MARK: True}
     for name in code.co_names:

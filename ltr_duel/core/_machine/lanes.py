@@ -1,8 +1,7 @@
-"""Compare many numbers at once, and use other machine instructions that numba does not offer.
+"""Machine instructions that numba does not offer, for example to compare many numbers at once.
 
-Each function has a plain form for interpreted kernels. In compiled code, an LLVM instruction replaces it and returns
-the same value. The result of a comparison is a mask with one bit for each number. A loop over masks is faster than a
-loop with a branch for each number.
+Each function is written in plain Python. In compiled code, machine instructions take the place of the function and
+return the same value. Some functions return a mask, an integer with one bit for each number that was compared.
 """
 
 from __future__ import annotations
@@ -24,20 +23,20 @@ SMALL_AT_ONCE = 16  # integers compared by one call of `count_below`
 
 
 def larger(a: float, b: float) -> float:
-    """Return the larger of two floats, which must not be NaN. The compiler may change the order of calls."""
+    """Return the larger of two floats, which must not be NaN."""
     return a if a > b else b
 
 
 @in_place_of(larger, types.float64, types.float64, types.float64)
 def _larger(write: Writer, a: Any, b: Any) -> Any:
-    double = ir.DoubleType()
+    double = ir.DoubleType()  # the compiler may change the order of calls, and so vectorise a loop
     maximum = ir.FunctionType(double, [double, double])
     function = write.builder.module.declare_intrinsic("llvm.maximum", [double], maximum)
     return write.builder.call(function, (a, b), fastmath=("nnan", "nsz"))
 
 
 def lanes_up_to(values: NDArray[np.float64], at: int, level: float) -> int:
-    """Compare 32 values from ``values[at]`` on with a level. Bit k is 1 if value k is at most the level."""
+    """Return a mask that shows which of the 32 values from ``values[at]`` on are at most ``level``."""
     return sum(1 << k for k, value in enumerate(values[at : at + LANES].tolist()) if value <= level)
 
 
@@ -48,7 +47,7 @@ def _lanes_up_to(write: Writer, values: Any, at: Any, level: Any) -> Any:
 
 
 def lanes_at(base: NDArray[np.float64], width: NDArray[np.float64], at: int, scale: float, level: float) -> int:
-    """Compute 32 numbers ``base + scale * width`` from index ``at`` on. Bit k is 1 if number k equals the level."""
+    """Return a mask that shows at which of 32 indices, from ``at`` on, ``base + scale * width`` equals ``level``."""
     numbers = (base[at : at + LANES] + scale * width[at : at + LANES]).tolist()
     return sum(1 << k for k, number in enumerate(numbers) if number == level)
 
@@ -62,7 +61,7 @@ def _lanes_at(write: Writer, base: Any, width: Any, at: Any, scale: Any, level: 
 
 
 def count_reaching(values: NDArray[np.float64], at: int, level: float) -> int:
-    """Count the floats of at least ``level`` among `AT_ONCE` floats from ``values[at]`` on."""
+    """Count how many of the `AT_ONCE` floats from ``values[at]`` on are at least ``level``."""
     return int((values[at : at + AT_ONCE] >= level).sum())
 
 
@@ -73,7 +72,7 @@ def _count_reaching(write: Writer, values: Any, at: Any, level: Any) -> Any:
 
 
 def count_below(values: NDArray[np.int16], at: int, level: int) -> int:
-    """Count the integers below ``level`` among `SMALL_AT_ONCE` small integers from ``values[at]`` on."""
+    """Count how many of the `SMALL_AT_ONCE` integers from ``values[at]`` on are below ``level``."""
     return int((values[at : at + SMALL_AT_ONCE] < level).sum())
 
 
@@ -84,7 +83,7 @@ def _count_below(write: Writer, values: Any, at: Any, level: Any) -> Any:
 
 
 def count_bits(word: int) -> int:
-    """Count the set bits of a word of 64 bits."""
+    """Count the bits of a 64-bit word that are 1."""
     return int(word).bit_count()
 
 
@@ -94,7 +93,7 @@ def _count_bits(write: Writer, word: Any) -> Any:
 
 
 def load_word(text: NDArray[np.uint8], at: int) -> int:
-    """Return eight bytes from ``text[at]`` on as one little-endian word."""
+    """Return the eight bytes from ``text[at]`` on as one little-endian integer."""
     return int.from_bytes(text[at : at + 8].tobytes(), "little")
 
 
@@ -104,7 +103,7 @@ def _load_word(write: Writer, text: Any, at: Any) -> Any:
 
 
 def space_mask(text: NDArray[np.uint8], at: int) -> int:
-    """Compare 32 bytes from ``text[at]`` on with a space. Bit k of the result is 1 if byte k is a space."""
+    """Return a mask that shows which of the 32 bytes from ``text[at]`` on are spaces."""
     return sum(1 << k for k, byte in enumerate(text[at : at + 32].tolist()) if byte == _SPACE)
 
 
@@ -117,7 +116,7 @@ def _space_mask(write: Writer, text: Any, at: Any) -> Any:
 
 
 def trailing_zeros(word: int | np.uint64) -> int:
-    """Count the zeros below the lowest set bit of a 64-bit word, or 64 if no bit is set."""
+    """Return the position of the lowest set bit of a 64-bit word, or 64 if no bit is set."""
     number = int(word)
     return (number & -number).bit_length() - 1 if number else 64
 

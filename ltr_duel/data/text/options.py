@@ -19,28 +19,28 @@ class ReadOptions:
     Parameters
     ----------
     dialect : str, optional
-        The format of the files: svmlight, letor, letor-agg, mslr, yahoo, imat2009, istella or lightgbm. The formats
-        yahoo, imat2009 and istella must be named. By default, the other formats are recognised from the first lines.
+        The format of the files: svmlight, letor, letor-agg, mslr, yahoo, imat2009, istella or lightgbm. You must name
+        the formats yahoo, imat2009 and istella. The other formats are recognised from the first lines.
     features : int, optional
-        The number of features, from 1 to 1,000,000. A line with a higher id is an error. By default, it is the number
-        that the dialect prescribes. If the dialect prescribes none, it is the highest id in the files, which may be at
-        most 10,000.
+        The number of features, from 1 to 1,000,000. A line with a higher feature id is an error. By default, it is the
+        number that the format prescribes. If the format prescribes no number, it is the highest id in the files, which
+        may be at most 10,000.
     fill : float or {"min", "last", "nan"}, optional
         The value that replaces ``NULL`` and ``nan``. ``"min"`` is the smallest value of the feature in the query, as in
-        LETOR's "min" files. ``"last"`` is for rank lists: the largest rank in the query plus 1. ``"nan"`` keeps missing
-        values as NaN. By default, missing values are errors.
+        LETOR's "min" files. ``"last"``, which is meant for rank lists, is the largest rank in the query plus 1.
+        ``"nan"`` keeps missing values as NaN. By default, missing values are errors.
     labels : {"grades", "round", "distinct"}
         How labels become grades. With ``"grades"``, labels must be whole numbers. With ``"round"``, labels are rounded,
         and halves are rounded up. With ``"distinct"``, all different labels are sorted, and the grade of a document is
-        the position of its label, from 0. Only about seven digits of a label count.
+        the position of its label, from 0. Labels are read as float32, which has about seven digits.
     unlabelled : {"refuse", "zero"}
         Whether the label -1, which marks unlabelled documents, is an error or becomes grade 0.
     first_id : {1, 0}
         The id of the first feature. With 0, the features are called ``"0"``, ``"1"``, ... as in the file.
     omitted : {"zero", "missing"}, optional
-        The value of a feature that a line leaves out. By default, it is 0. With ``"missing"``, it is NaN, which
-        ``fill`` replaces. For XGBoost models, you must set this option, because XGBoost reads omitted features as
-        missing.
+        The value of a feature that a line leaves out. By default, the value is 0. With ``"missing"``, it is NaN, or the
+        value that ``fill`` gives to missing values. If you use XGBoost models, you must set this option, because
+        XGBoost reads omitted features as missing.
 
     Raises
     ------
@@ -80,13 +80,13 @@ class ReadOptions:
 
     @property
     def chosen(self) -> dict[str, Any]:
-        """The options that differ from the defaults."""
+        """A dict of the options that differ from their defaults."""
         values = ((option.name, getattr(self, option.name), option.default) for option in dataclasses.fields(self))
         return {name: value for name, value, default in values if value != default}
 
 
 def fill_from_text(text: str | None) -> float | str | None:
-    """Return the option ``fill`` for a word of the command line."""
+    """Convert a word of the command line to the option ``fill``."""
     try:
         return text if text is None or text in FILLS else float(text)
     except ValueError:

@@ -2,9 +2,9 @@
 
     <label> [qid:<query>] <id>:<value> <id>:<value> ... [# comment]
 
-There is one function for each part of a line. It receives the position where the part begins, and returns the position
-where the next part begins. If there is an error, the function records its position and a code, and returns STOPPED.
-The text always ends with a line feed, so loops need not check for the end of the text.
+Each part of a line is parsed by one function. The function receives the position where the part begins, and returns the
+position where the next part begins. If the function finds an error, it records the position and a code of the error,
+and returns STOPPED. The text always ends with a line feed, so that loops need not check for the end of the text.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ Records = Any  # record arrays; their fields have no static types
 
 
 class Grammar(NamedTuple):
-    """Which lines are valid, and what they mean."""
+    """The rules by which the scanner reads lines."""
 
     query: int = IN_TOKEN  # where the query of a line stands
     null_allowed: bool = False  # whether ``NULL`` and ``nan`` are allowed as values; they become NaN
@@ -70,7 +70,7 @@ class Block(NamedTuple):
 
 @kernel
 def scan_lines(text, grammar, block):
-    """Parse ``text`` into ``block``, and return the number of rows. ``block.state`` says why the scanner stopped.
+    """Parse ``text`` into ``block``, and return the number of rows. ``block.state`` says why parsing stopped.
 
     text: whole lines. The last byte must be a line feed.
     block: ``last_row`` and ``state`` must be zero. If an array is too small, the scanner stops with NEED_ROOM.
@@ -218,7 +218,7 @@ def any_token(text, at, row, grammar, block):
 
 @inlined
 def scan_comment(text, at, line, block):
-    """Find the comment of a line, if it has one, and the end of the line."""
+    """Find the end of the line, and the comment before it if there is one."""
     line.comment = 0
     line.comment_end = 0
     if text[at] == _HASH:
@@ -235,7 +235,7 @@ def scan_comment(text, at, line, block):
 
 @inlined
 def skip_comment(text, at):
-    """Return the position after the end of the line."""
+    """Return the position where the next line begins."""
     while text[at] != _LINE_FEED:
         at += 1
     return at + 1
@@ -251,7 +251,7 @@ def skip_blanks(text, at):
 
 @inlined
 def leave_to_python(block, row, column, at):
-    """Record a number that Python must parse. Return False if there is no room for it."""
+    """Note a number that Python must parse later. Return False if there is no room for the note."""
     state = block.state[0]
     if state.doubts == len(block.doubts):
         return False
@@ -281,7 +281,7 @@ def ends_token(byte):
 
 @kernel
 def end_of_missing(text, at):
-    """Return the end of the word ``NULL`` or ``nan`` at a position, or the position if there is no such word.
+    """Return the position after the word ``NULL`` or ``nan``, or return ``at`` if neither word stands there.
 
     The word ``nan`` may be in upper or lower case, and may have a sign.
     """
@@ -301,7 +301,7 @@ def end_of_missing(text, at):
 
 @kernel
 def mark_new_queries(text, lines, new):
-    """Set ``new[row]`` if the query differs from the query of the previous row."""
+    """Set ``new[row]`` to True if a row has another query than the row before it, otherwise to False."""
     for row in range(len(lines)):
         new[row] = True
         if row > 0:

@@ -1,11 +1,8 @@
 """Parse decimal numbers and pairs ``<id>:<value>``. A number becomes exactly ``float32(float(text))``.
 
-Most numbers in feature files have few digits. Such a number is a whole number below 2**53, divided by a power of ten up
-to 10**22. Both of these are exact as doubles, so that the result of the division is rounded correctly.
-
-Any other number is first computed as a double with a relative error below 2**-49. The true number lies in an interval
-around this double. If both ends of the interval round to the same float32, this float32 is the result. Otherwise, the
-caller parses the number with Python, which is rare.
+Numbers with few digits, as most numbers in feature files, are computed exactly. Other numbers are computed
+approximately. If the error of the approximation could change the result, the caller must parse the number with Python,
+which is rare.
 """
 
 from __future__ import annotations
@@ -24,6 +21,10 @@ _LOWEST = -90  # smallest power of ten in the table of powers
 POWERS = np.array([float(f"1e{e}") for e in range(_LOWEST, 61)])
 INTEGER_POWERS = np.array([10**e for e in range(9)])
 ZERO_POWER = -_LOWEST
+# A number with few digits is a whole number below 2**53, divided by a power of ten up to 10**22. Both are exact as
+# doubles, so that the result of the division is rounded correctly. Any other number is first computed as a double with
+# a relative error below _MARGIN. If both ends of the interval around this double round to the same float32, this
+# float32 is the result.
 _DIGITS = 18  # an integer of 18 digits fits in int64
 _MARGIN = 2.0**-49
 LARGEST_FLOAT = 3.4028234663852886e38  # the largest float32
@@ -47,10 +48,9 @@ def usual_token(text, at):
 
     In the usual form, the id, the whole part and the decimals have at most seven digits each, and a space follows the
     pair. For any other form, the returned id is -1. ``text[at]`` must be a digit.
-
-    This function is fast because it has no branch that depends on the number of digits. One comparison of 32 bytes
-    finds the end of the pair, so that the processor can begin with the next pair at once.
     """
+    # This function is fast because it has no branch that depends on the number of digits. One comparison of 32 bytes
+    # finds the end of the pair, so that the processor can begin with the next pair at once.
     if at + _REACH > len(text):
         return -1, 0.0, at
     spaces = space_mask(text, at)
@@ -132,7 +132,7 @@ def parse_number(text, at):
 
 @kernel
 def scaled(integer, significant, power):
-    """Return ``integer * 10**power``, and a code as `parse_number` does. ``integer`` has ``significant`` digits."""
+    """Return ``integer * 10**power`` and a code (see `parse_number`). ``integer`` has ``significant`` digits."""
     if integer == 0 or power + significant < -50:
         return 0.0, EXACT
     if power + significant > 40:
@@ -155,7 +155,7 @@ def scaled(integer, significant, power):
 
 
 def digits_of(word: int) -> tuple[int, int]:
-    """Return the number that is written at the beginning of eight bytes, and how many digits it has."""
+    """Return the whole number with which a text of eight bytes begins, and the number of its digits."""
     number = count = 0
     while count < 8 and _ZERO <= (word >> 8 * count) & 255 <= _NINE:
         number = 10 * number + ((word >> 8 * count) & 255) - _ZERO
@@ -165,7 +165,7 @@ def digits_of(word: int) -> tuple[int, int]:
 
 @compiled_as(digits_of)
 def _digits_of(word: Any) -> Any:
-    """Compute `digits_of` without branches: find the first byte that is no digit, and combine digits two by two."""
+    # without branches: find the first byte that is no digit, and combine digits two by two
     word = word ^ _ZEROS
     others = ((word + _TEN_OR_MORE) | word) & _HIGH_BITS
     bits = trailing_zeros(others) & ~np.uint64(7)  # eight bits for each digit; 64 if all bytes are digits

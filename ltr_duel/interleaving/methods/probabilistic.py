@@ -4,17 +4,13 @@ At each position, a random ranker (the contributor) draws a document that is not
 at rank r with a probability proportional to r^-tau. By default, tau is 3. The contributor owns the clicks on the
 document, and the ranker that owns more clicks wins.
 
-The rule ``sampled`` uses the contributors that were drawn. All other outcome rules average over all possible
-contributors. Let P1 be the probability that the first of two rankers owns more clicks than the second, given the list
-and the clicks. Let P2 be the probability that the first ranker owns fewer clicks. Under ``marginal_bernoulli``, the
-default, the first ranker wins with probability (1 + P1 - P2) / 2, and otherwise the second ranker wins. Under
-``marginal_sign``, the first ranker wins if P1 > P2. Random clicks bias this rule, but published baselines used it.
-Under ``expectation``, the outcome is P1 - P2. It has the same mean as the outcome of ``sampled``, but varies less. Sets
-of rankers have only the rules ``sampled`` and ``marginal_sign``.
-
-Let P_kj be the probability that ranker j draws the document at position k. If the list is known, ranker j contributed
-this document with probability P_kj / sum_i P_ki, and the contributors of different positions are independent. A loop
-over the clicks can therefore compute how likely a ranker is to own 0, 1, 2, ... clicks.
+The outcome rule ``sampled`` uses the contributors that were drawn. The other rules consider all rankers that may have
+contributed the clicked documents. They use two probabilities: that the first ranker owns more clicks than the second
+ranker, and that the second ranker owns more. Under ``expectation``, the outcome is the difference of the two
+probabilities. This outcome has the same mean as under ``sampled``, but varies less. The default rule,
+``marginal_bernoulli``, draws the winner at random, so that the mean outcome is the same. Under ``marginal_sign``, the
+ranker with the larger probability wins. ``marginal_sign`` is biased if users click at random, but published baselines
+used it. For sets of rankers, there are only the rules ``sampled`` and ``marginal_sign``.
 
 Hofmann, Whiteson, de Rijke. A Probabilistic Method for Inferring Preferences from Clicks. CIKM 2011. For many rankers:
 Schuth et al. Probabilistic Multileave for Online Retrieval Evaluation. SIGIR 2015.
@@ -96,11 +92,6 @@ def init(size: Size, params: Params, outcome: str) -> State:
 def draw_document(
     state: State, lists: Lists, ranker: int, place: int, start: int, documents: int, u: float, rng: Generator
 ) -> int:
-    """Draw a document that is not yet shown from the distribution of a ranker.
-
-    The number ``u`` in [0, 1) determines the first draw. If the drawn document is already shown, the ranker draws again
-    with a new random number.
-    """
     free = state.free[place]
     while state.used[lists.order[ranker, start + free - 1]] == 1:
         free += 1
@@ -117,7 +108,7 @@ def draw_document(
         if state.used[chosen] == 0:
             state.free[place] = free + int(r == free)
             return chosen
-        u = uniform(rng)
+        u = uniform(rng)  # the document is already shown, so draw again
 
 
 @kernel
@@ -173,7 +164,7 @@ def draw_mirrored(
 def trace_clicks(
     state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, n_clicks: int
 ) -> None:
-    """Write into ``state.source[c, a]`` the probability that ranker a contributed the document of click c."""
+    # Given the list, the contributors are independent: Pr(a contributed k) = Pr(a draws k) / sum_b Pr(b draws k).
     start = lists.query_ptr[query]
     end = state.tail[lists.query_ptr[query + 1] - start + 1]
     last = page.clicks[n_clicks - 1]

@@ -31,7 +31,7 @@ def estimate_preferences(
     at_most: int = MOST_FOR_AN_ERROR,
     variance_reduction: str = "auto",
 ) -> PreferenceMatrix:
-    """Compare all pairs of rankers on simulated users, and return the share of comparisons that each ranker wins.
+    """Compare all pairs of rankers on simulated users, and return which share of the comparisons each ranker wins.
 
     A comparison draws a random query, interleaves the lists of two rankers, simulates the clicks of a user on the
     result, and decides from the clicks which ranker won. The result of a pair does not depend on the other rankers.
@@ -42,34 +42,35 @@ def estimate_preferences(
     Parameters
     ----------
     rankings : Rankings
-        At least two rankers.
+        The lists of at least two rankers.
     clicks : str or ClickModel
         The simulated users: the name of a click model, or your own click model.
     method, outcome : str
-        The comparison method, and its rule for who won (see `ltr_duel.interleaving`). The default is the first rule of
-        the method. For probabilistic interleave, this is ``marginal_bernoulli``. Papers used ``marginal_sign``, under
-        which random clicks favour some rankers.
+        The comparison method, and its rule for who won (see `ltr_duel.interleaving`). By default, the first rule of the
+        method is used, which is ``marginal_bernoulli`` for probabilistic interleaving. Papers used ``marginal_sign``,
+        but with this rule, random clicks favour some rankers.
     size : int, optional
-        The number of rankers in a set. If you give it, sets are compared instead of pairs. For methods that can only
-        compare sets, the default is all rankers, but at most 200.
+        The number of rankers in a set. If you give it, sets are compared instead of pairs. Some methods can only
+        compare sets. Their sets have all rankers by default, but at most 200.
     comparisons : int, optional
         The number of comparisons of each pair, at least 2. If sets are compared, this number is a mean over all pairs.
-        The default is 1,000, or 4,000 for sets and without variance reduction. The number may be rounded up to a
-        multiple of 2 or 4. With ``target_error``, this is the number to begin with.
+        The default is 1,000. For sets, or without variance reduction, the default is 4,000. The number may be rounded
+        up to a multiple of 2 or 4. If you give ``target_error``, this is the number to begin with.
     top : int
         The number of documents that a list shows.
     seed : int
     jobs : int
-        The number of threads, or -1 for all cores. The result does not depend on it.
+        The number of threads, or -1 for all cores. The result does not depend on the number of threads.
     against : str, optional
-        Compare only the pairs of this ranker. All other pairs get p = 1/2 with an infinite standard error.
+        The name of a ranker, if only its pairs should be compared. All other pairs get p = 1/2 with an infinite
+        standard error.
     target_error : float, optional
-        If given, each pair is compared until its standard error is at most this number.
+        The standard error to reach. Each pair is compared until its standard error is at most this number.
     at_most : int
         The largest number of comparisons of a pair, if ``target_error`` is given.
     variance_reduction : {"auto", "none"}
-        With "auto", fewer comparisons give the same standard error. The provenance of the matrix names the techniques
-        that were used for this purpose.
+        Whether to reduce the variance of outcomes. With "auto", fewer comparisons give the same standard error. The
+        provenance of the matrix names the techniques that were used.
 
     Returns
     -------
@@ -147,7 +148,6 @@ def _errors(settings: Settings, tally: Tally) -> FloatMatrix:
 def _reach_error(
     counter: PairCounter, tally: Tally, pairs: tuple[IntVector, IntVector], target: float, at_most: int
 ) -> None:
-    """Compare each pair again until its error is at most the target, or until it has ``at_most`` comparisons."""
     while True:
         error, lists = _errors(counter.settings, tally)[pairs], tally.lists[pairs]
         unfinished = (error > target) & (lists < at_most)

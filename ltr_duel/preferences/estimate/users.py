@@ -6,9 +6,9 @@ is not split further. Instead, a few users on these branches are simulated to th
 of all users. The mean remains unbiased. This method is systematic sampling (Cochran, Sampling Techniques, 3rd ed.,
 chapter 8).
 
-Some methods need no tree, because their outcome depends only on the balance. The balance is the number of clicks that
-the first ranker owns, minus the number of clicks that the second ranker owns. The probability of each balance is
-computed rank by rank, and the mean is exact.
+The balance of a list is the number of clicks that the first ranker owns, minus the number of clicks that the second
+ranker owns. Some methods need no tree, because their outcome depends only on the balance. The probability of each
+balance is computed rank by rank, and the mean is exact.
 """
 
 from __future__ import annotations
@@ -34,25 +34,25 @@ class PairList(NamedTuple):
 
 
 class ByCredit(NamedTuple):
-    """The outcome of each branch is computed by `credit_pair`, from the clicks of the branch."""
+    """Marks an outcome rule for which `credit_pair` computes the outcome from the clicks of each branch."""
 
     any_method: bool = True  # numba does not support empty NamedTuple classes
 
 
 class BySign(NamedTuple):
-    """The outcome is +1 if the first ranker is more likely to own most clicks, and -1 if the second ranker is."""
+    """Marks an outcome rule that names one winner: the ranker that is more likely to own most clicks."""
 
     owned: FloatMatrix  # (top + 1, top + 1) owned[n, m] = Pr(the first ranker owns m of the first n clicks)
 
 
 class ByBalance(NamedTuple):
-    """The outcome is Pr(the first ranker owns more clicks) - Pr(the second ranker owns more clicks)."""
+    """Marks an outcome rule: the probability that the first ranker owns more clicks, minus the second ranker's."""
 
     any_method: bool = False
 
 
 class Tree(NamedTuple):
-    """The probabilities of the users' actions at each rank, and scratch memory."""
+    """The probabilities of the users' actions at each rank, and working memory."""
 
     credit: ByCredit | BySign | ByBalance
     rare: float
@@ -69,7 +69,7 @@ class Tree(NamedTuple):
 
 
 def open_tree(comparer: Comparer, rare: float = RARE) -> Tree:
-    """Return a tree with scratch memory. If ``rare`` is 0, all branches are followed."""
+    """Allocate the memory of a tree. If ``rare`` is 0, all branches are followed to the end."""
     method, top = comparer.configured.component, comparer.top
     click, stop, leave, go_on, q = np.zeros((5, top))
     mass, outcome = np.zeros((2, top + 1))
@@ -116,7 +116,7 @@ def _mean_by_balance(
 
 @kernel
 def find_owners(comparison: Comparison, tree: Tree, shown: PairList) -> None:
-    """Compute, for each rank that can be clicked, the probability that the first ranker contributed the document."""
+    """Compute, for each document that can be clicked, the probability that the first ranker contributed it."""
     c, n = comparison, 0
     for k in range(shown.length):
         if tree.click[k] > 0.0:
@@ -152,7 +152,7 @@ def mean_balance(tree: Tree, length: int) -> float:
 
 @dispatched
 def outcome_of(credit: Any, comparison: Comparison, tree: Tree, shown: PairList, begin: int, n_clicks: int) -> float:
-    """Return the outcome of the first ``n_clicks`` clicks. The first ``begin`` clicks were credited before."""
+    """Return the outcome of a user's first ``n_clicks`` clicks. Earlier, the first ``begin`` clicks were credited."""
     c = comparison
     return credit_pair(c.method, c.lists, shown.query, shown.first, shown.second, c.page, shown.length, n_clicks)
 

@@ -1,21 +1,16 @@
-"""Test whether noise explains the signs of intransitivity in an estimate, for example rankers that win in a circle.
+"""Test whether noise alone explains why estimated preferences are not transitive.
 
-Even if the true preferences are transitive, estimated preferences are usually not transitive. The test shows how
-intransitive an estimate would be by noise alone. First, it finds the strongly transitive matrix that is closest to the
-estimate. Then it adds random noise to this matrix, many times, with the standard errors of the estimate. The results
-are called transitive worlds. Each property of the estimate is compared with its values in the transitive worlds.
+Even if the true preferences are transitive, estimated preferences are usually not transitive. For example, noise can
+make three rankers win in a circle. The test finds out whether noise is a sufficient explanation. First, it computes the
+strongly transitive matrix that is closest to the estimate. Then it adds random noise to this matrix, many times, with
+the standard errors of the estimate. The noisy matrices are called transitive worlds. Each property of the estimate is
+compared with its values in the transitive worlds.
 
-The closest matrix is fitted to the estimate, so the transitive worlds are somewhat too transitive. To measure this
-bias, the test also finds the closest matrices to some of the worlds, and draws further worlds from these matrices. The
-values of each property are then corrected for the bias. Without this correction, the test would often reject strongly
-transitive preferences.
+Transitive worlds are on average somewhat more transitive than estimates of transitive preferences. The test measures
+this bias and corrects for it. Without the correction, the test would often reject strongly transitive preferences.
 
-A small p-value does not prove that the rankers have no order, because an order need not be strongly transitive. To
-disprove an order, find a circle of wins that are all larger than noise (`wins_beyond_noise`).
-
-To find the closest matrix, rankers are sorted by Borda score. A matrix is strongly transitive in this order if the
-entries above the diagonal are at least 1/2, never decrease along a row, and never increase down a column. Isotonic
-regression along rows and columns, in turn, finds the closest matrix with these properties.
+A small p-value does not prove that rankers win in a circle, because even preferences without a circle need not be
+strongly transitive. To prove a circle, find one in which all wins are larger than noise (`wins_beyond_noise`).
 
 References
 ----------
@@ -73,28 +68,30 @@ def transitive_null(
 ) -> pd.DataFrame:
     """Test whether noise alone explains how intransitive estimated preferences are.
 
-    The properties of the matrix are compared with the properties of random matrices. These matrices (the transitive
-    worlds) are strongly transitive, apart from noise with the standard errors of the estimate.
+    The properties of the estimate are compared with the properties of random matrices, the transitive worlds. Each of
+    them is a strongly transitive matrix to which noise was added. The noise has the standard errors of the estimate.
 
     Parameters
     ----------
     matrix : PreferenceMatrix
-        An estimate with standard errors. A published matrix has no standard errors, but `load_preferences` can add them
-        if you know the number of comparisons.
+        The estimated preferences, with standard errors. A published matrix has no standard errors, but
+        `load_preferences` can add them if you know the number of comparisons.
     rng : numpy.random.Generator
     worlds : int
         The number of transitive worlds, at least 19.
     statistics : mapping of str to (callable, {+1, -1, 0}), optional
-        The properties to compare, by default the nine in `STATISTICS`. The callable returns a number for a matrix. It
-        may return None if there is no Condorcet winner, which counts as very intransitive. The sign is +1 if large
-        numbers show intransitivity, -1 if small numbers show it, and 0 if neither do.
+        The properties to compare, by default the nine in `STATISTICS`. For each property, give a function and a sign.
+        The function takes a matrix and returns a number. If the function returns None because there is no Condorcet
+        winner, the matrix counts as very intransitive. The sign is +1 if large numbers show intransitivity, -1 if small
+        numbers show it, and otherwise 0.
 
     Returns
     -------
     DataFrame
-        One row for each property. ``observed`` is the value in the matrix. ``median`` is the median value in the
-        worlds, and 95% of the values lie between ``low`` and ``high``. ``p_value`` is the share of worlds that are at
-        least as intransitive as the matrix. For a property with the sign 0, the p-value is two-sided.
+        One row for each property. ``observed`` is the property of the estimate. ``median`` is the median of the
+        property over the worlds, and 95% of the worlds lie between ``low`` and ``high``. ``p_value`` is the share of
+        worlds that are at least as intransitive as the estimate. For a property with the sign 0, the p-value is
+        two-sided.
 
     Raises
     ------
@@ -117,6 +114,7 @@ def transitive_null(
         return [_number(measured(world), worse) for measured, worse in statistics.values()]
 
     first = np.array([measure(fitted) for _ in range(worlds)])
+    # Worlds that are drawn from fits to worlds show how far a fit shifts each property.
     refits = min(worlds, max(_REFITS, _REFITTED // len(matrix)))  # with few rankers, properties take few values
     again = [strongly_transitive_fit(redrawn(fitted, error, rng), error) for _ in range(refits)]
     second = np.array([measure(p) for p in again])
@@ -145,17 +143,19 @@ def redrawn(p: FloatMatrix, error: FloatMatrix, rng: np.random.Generator) -> Flo
 
 
 def wins_beyond_noise(matrix: PreferenceMatrix, confidence: float = 0.95) -> FloatMatrix:
-    """Return 1 where i beats j by more than noise explains, otherwise 0. The confidence is for all pairs together."""
+    """Return a matrix with 1 where the row beats the column by more than noise explains, and 0 elsewhere.
+
+    confidence: the probability that noise alone causes no entry of 1.
+    """
     size = len(matrix)
     reach = scipy.special.ndtri(1 - (1 - confidence) / max(1, size * (size - 1)))
     return (matrix.p - 0.5 > reach * _noise(matrix)).astype(np.float64)
 
 
 def strongly_transitive_fit(p: FloatMatrix, error: FloatMatrix) -> FloatMatrix:
-    """Return the strongly transitive matrix that is closest to ``p``, up to about 1e-4.
-
-    The distance is the sum of squared differences, with the weight 1 / error^2 for each pair.
-    """
+    """Return the strongly transitive matrix that is closest to ``p``, where precise entries count more than others."""
+    # Sorted by Borda score, the entries above its diagonal are at least 1/2, never decrease along a row, and never
+    # increase down a column. The distance is the sum of squared differences, each divided by its squared error.
     size = len(p)
     order = np.argsort(-p.sum(axis=1), kind="stable")
     sorted_ = np.ix_(order, order)

@@ -1,11 +1,6 @@
-"""Sets of rankers: how many of them have a Condorcet winner or a total order, and random sets with a winner.
+"""Count the sets of rankers that have a Condorcet winner or a total order, and draw random sets with a winner.
 
-A ranker that beats N other rankers wins C(N, K - 1) sets of K rankers, where C is the binomial coefficient. The sum of
-these numbers over all rankers is the number of sets with a winner. To draw a random set with a winner, draw the winner
-with a probability proportional to its number of sets. Then draw K - 1 of the rankers that it beats.
-
-Zoghi, Whiteson, Munos, de Rijke. RUCB. ICML 2014, section 8.1 and Figure 5. The paper prints C(N, K) instead of
-C(N, K - 1). This must be a misprint, because by C(N, K) some sets of one ranker would have no winner.
+Zoghi, Whiteson, Munos, de Rijke. RUCB. ICML 2014, section 8.1 and Figure 5.
 """
 
 from __future__ import annotations
@@ -41,6 +36,7 @@ def condorcet_shares(matrix: PreferenceMatrix) -> FloatVector:
     """
     n = len(matrix)
     beaten = (matrix.p > 0.5).sum(axis=1).tolist()
+    # A ranker that beats b others wins C(b, k - 1) sets of k rankers. The paper prints C(b, k), a misprint.
     return np.array([sum(math.comb(b, k - 1) for b in beaten) / math.comb(n, k) for k in range(1, n + 1)])
 
 
@@ -53,7 +49,7 @@ def total_order_share(matrix: PreferenceMatrix, size: int, *, subsets: int = 100
     size : int
         The number of rankers in a set.
     subsets : int
-        The number of random sets to check. If at most this many sets exist, all are checked, and the share is exact.
+        The number of random sets to check. If no more sets exist, all of them are checked, and the share is exact.
     seed : int
 
     Returns
@@ -99,9 +95,9 @@ def random_condorcet_subset(matrix: PreferenceMatrix, size: int, seed: int = 0) 
 
 
 def draw_winner_set(matrix: PreferenceMatrix, size: int, rng: np.random.Generator) -> IntVector:
-    """Draw one of all sets of ``size`` rankers that have a Condorcet winner, with equal probabilities.
+    """Draw a random set of ``size`` rankers that has a Condorcet winner.
 
-    Return the positions of the rankers, the winner first. The result is empty if no set has a winner.
+    Return the positions of the rankers in the matrix, the winner first. The result is empty if no set has a winner.
     """
     beats = matrix.p > 0.5
     ways = [math.comb(int(count), size - 1) for count in beats.sum(axis=1)]

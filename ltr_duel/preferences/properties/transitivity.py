@@ -1,11 +1,9 @@
 """Total orders, cycles, and measures of how far preferences are from transitivity.
 
-Let e[i, j] = p[i, j] - 1/2, which says how clearly ranker i beats ranker j. Let ranker 1 be the Condorcet winner.
-
-In a total order, the rankers can be sorted so that each ranker beats all later rankers.
-Strong transitivity means that e[i, k] >= max(e[i, j], e[j, k]) for all i, j, k such that i beats j and j beats k.
-Relaxed transitivity means that gamma e[1, k] >= max(e[1, j], e[j, k]) for all j, k such that j beats k.
-The stochastic triangle inequality is e[1, k] <= e[1, j] + e[j, k] for all j, k such that k does not beat j.
+A ranker with the win probability p beats another ranker by the margin p - 1/2. Strong transitivity means: if i beats j
+and j beats k, then i beats k by at least the larger of the two margins. Relaxed transitivity requires this only if i is
+the Condorcet winner, and allows that its margin over k is smaller by a factor gamma. The stochastic triangle inequality
+means that the winner's margin over k is at most its margin over j plus the margin of j over k.
 
 Yue, Joachims. Beat the Mean Bandit. ICML 2011, section 3.1.
 """
@@ -29,7 +27,7 @@ def is_total_order(matrix: PreferenceMatrix) -> bool:
 def gamma_btm(matrix: PreferenceMatrix) -> float | None:
     """Return the smallest gamma >= 1 for which relaxed transitivity holds, or None if there is no Condorcet winner.
 
-    Yue, Joachims. Beat the Mean Bandit. ICML 2011, section 3.1.
+    The larger gamma is, the farther the preferences are from strong transitivity (Yue and Joachims, ICML 2011).
 
     Parameters
     ----------
@@ -45,10 +43,10 @@ def gamma_btm(matrix: PreferenceMatrix) -> float | None:
 
 
 def gamma_rucb(matrix: PreferenceMatrix) -> float | None:
-    """Return the smallest gamma for which relaxed transitivity holds for all j and k, even if k beats j.
+    """Return the smallest gamma by the definition in the paper on RUCB, or None if there is no Condorcet winner.
 
-    The result is None if there is no Condorcet winner. The paper (Zoghi et al., RUCB, ICML 2014, appendix) prints the
-    inequality with p in place of p - 1/2. But the values in the paper (4.85, 11.6 and 47.3) agree with p - 1/2.
+    In contrast to `gamma_btm`, relaxed transitivity must hold for all rankers j and k, even if k beats j (Zoghi et al.,
+    RUCB, ICML 2014, appendix).
 
     Parameters
     ----------
@@ -68,13 +66,15 @@ def _gamma(matrix: PreferenceMatrix, *, every_pair: bool) -> float | None:
     if split is None:
         return None
     row, rest = split
+    # gamma e[winner, k] >= max(e[winner, j], e[j, k]); the paper on RUCB prints p for e, but its values (4.85, 11.6 and
+    # 47.3) agree with e = p - 1/2
     counted = ~np.eye(len(row), dtype=bool) if every_pair else rest > 0
     ratio = np.maximum(row[:, None], rest) / row[None, :]
     return max(1.0, float(ratio[counted].max(initial=1.0)))
 
 
 def triangle_violations(matrix: PreferenceMatrix) -> int | None:
-    """Return how many pairs (j, k) break the stochastic triangle inequality, or None if there is no winner."""
+    """Return how many pairs of rankers break the stochastic triangle inequality, or None without a Condorcet winner."""
     split = _without_winner(matrix)
     if split is None:
         return None
@@ -84,9 +84,9 @@ def triangle_violations(matrix: PreferenceMatrix) -> int | None:
 
 
 def strong_violations(matrix: PreferenceMatrix) -> tuple[int, int]:
-    """Return how many triples (i, j, k) break strong transitivity, and the number of all triples.
+    """Return how many triples of rankers break strong transitivity, and how many triples there are.
 
-    In each of these triples, i beats j and j beats k.
+    A triple (i, j, k) is counted if i beats j and j beats k.
     """
     e = matrix.p - 0.5
     broken = triples = 0

@@ -25,7 +25,7 @@ _GREY = "#6b6b6b"
 def plot_comparison(comparison: Comparison, stop_at: float | None, margin: float, ax: Axes | None) -> Axes:
     """Plot a comparison, see `Comparison.plot`."""
     if not comparison.looks:
-        raise InputError("this comparison has no development over time: compare with looks=True, by a single outcome")
+        raise InputError("this comparison has no development over time: compare by a single outcome, not by a ratio")
     ax = prepared_axes(ax, 8, 4.2)
     dated = 0 < comparison.looks[0].time < comparison.looks[-1].time < _DATES
     confidence, ends = stop_at or comparison.confidence, [0.0, margin, -margin]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from ltr_duel.bandits import POLICIES, Run
+from ltr_duel.bandits.compiling import plain_text
+from ltr_duel.bandits.policies.auto import best_challenger
 from ltr_duel.core import stream
 from ltr_duel.data import make_corpus
 from ltr_duel.preferences import PreferenceMatrix, estimate_preferences
@@ -37,6 +41,13 @@ def test_a_favourite_that_one_arm_beats_is_not_the_winner():
     p[0, 1:] = 0.57
     p = np.triu(p, 1)
     assert named(PreferenceMatrix(p + np.tril(1 - p.T, -1) + np.eye(10) / 2), 30_000) == [0] * 8
+
+
+def test_in_a_tenth_of_the_steps_the_challenger_is_the_arm_with_the_fewest_duels():
+    certain = {"pooled": np.ones(3), "prefer": np.ones((3, 3)), "worst": np.ones(3)}
+    state, rng = SimpleNamespace(rate=np.array([0.9, 0.8, 0.2]), met=np.array([50, 40, 1]), **certain), stream(1, "met")
+    drawn = np.bincount([plain_text(best_challenger)(state, 0, rng) for _ in range(1000)], minlength=3)
+    assert drawn[0] == 0 and stats.binomtest(int(drawn[2]), 1000, 0.1).pvalue > 1e-4
 
 
 def test_without_a_winner_the_answer_beats_the_most():

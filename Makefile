@@ -21,7 +21,7 @@ test-long: $(READY)  ## Run the tests that take long, on two processes; about tw
 	$(BIN)/python -m tests.compile_policies
 	$(BIN)/python -m pytest -m long -n 2
 
-mutants: $(READY)  ## Change 200 lines, one at a time, and print the changes that no test notices; about an hour
+mutants: $(READY)  ## Change 200 lines, one at a time, and print the changes that no test notices; about an hour and a half
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'cosmic-ray>=8.4'
 	$(BIN)/python tools/mutants.py
 

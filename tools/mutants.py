@@ -1,8 +1,10 @@
 """``make mutants``: cosmic-ray changes 200 lines of the package, one at a time; what no test notices is printed.
 
-All tests run interpreted, since nothing has to be compiled then, in a clone of the last commit. The lines are those
-with the smallest digests, so they are the same each time while they are unchanged. What survives is for a person to
-judge: some changes have no effect. ``python tools/mutants.py --test`` is cosmic-ray's test command.
+Tests run in a clone of the last commit: first interpreted, since nothing has to be compiled then, without the tests that
+take long; then, if none failed, all of them compiled. The lines are those with the smallest digests, so they
+are the same each time while they are unchanged. What survives is for a person to judge: some changes have no effect.
+``python tools/mutants.py --test`` is cosmic-ray's test command. This module is also the plugin of pytest that stops a
+test after ``SECONDS``.
 """
 
 from __future__ import annotations
@@ -11,11 +13,16 @@ import hashlib
 import os
 import re
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 FLOORS = ("bandits", "clicks", "interleaving", "preferences", "rankers", "simulation")
@@ -49,8 +56,27 @@ def tests_of(path: Path, root: Path = ROOT) -> list[str]:
 def test() -> int:
     """Run the tests of the file that differs from the last commit; that none is found is no failure of a test."""
     (changed,) = subprocess.check_output(["git", "diff", "--name-only"], cwd=ROOT, text=True).split()
-    words = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--tb=no"]
-    return subprocess.run([*words, *tests_of(ROOT / changed)], cwd=ROOT).returncode in (1, 2)
+    words = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "-p", "no:cacheprovider", "-p", "tools.mutants", "--tb=no"]
+    for seconds, interpreted in (("1.5", "1"), ("0", "0")):
+        given = os.environ | {"SECONDS": seconds, "NUMBA_DISABLE_JIT": interpreted}
+        if subprocess.run([*words, *tests_of(ROOT / changed)], cwd=ROOT, env=given).returncode in (1, 2):
+            return True
+    return False
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Iterator[None]:
+    """Skip the rest of a test after ``SECONDS``; 0 sets no limit."""
+
+    def stop(*_: Any) -> None:
+        pytest.skip("takes long")
+
+    signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, float(os.environ["SECONDS"]))
+    try:
+        return (yield)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def draw(session: Path, count: int, root: Path) -> None:
@@ -73,7 +99,7 @@ def main(count: int = 200) -> None:
     folder = Path(tempfile.mkdtemp(prefix="mutants-"))
     clone, session, config = folder / "clone", folder / "session.sqlite", folder / "config.toml"
     subprocess.run(["git", "clone", "--quiet", ROOT, clone], check=True)
-    ones = ("NUMBA_DISABLE_JIT", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "PYTHONDONTWRITEBYTECODE")
+    ones = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "PYTHONDONTWRITEBYTECODE")
     given = os.environ | dict.fromkeys(ones, "1") | {"PYTHONPATH": str(clone), "LTR_DUEL_HOME": str(folder)}
     modules = ", ".join(f'"ltr_duel/{floor}"' for floor in FLOORS)
     config.write_text(CONFIG.format(modules, sys.executable), encoding="utf-8")

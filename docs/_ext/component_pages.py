@@ -26,8 +26,7 @@ _DOCS = Path(__file__).resolve().parents[1]
 _POLICY_CURVE = f"""\
 Mean cumulative regret of {curves.RUNS} runs of {curves.HORIZON:,} steps, with the band from the 10th to the 90th
 percentile, on {curves.ARMS} arms with evenly spaced utilities (Bradley and Terry's model). Light grey: all other
-policies. Dotted, if within the axes: the asymptotic lower bound for pairs. On harder problems the order may be another:
-[policies compared](../../policies_compared.md)."""
+policies. On harder problems the order may be another: [policies compared](../../policies_compared.md)."""
 _METHOD_CURVE = f"""\
 Mean cumulative regret of {{policy}} in {curves.METHOD_RUNS} runs of {curves.METHOD_HORIZON:,} impressions, with the
 band from the 10th to the 90th percentile. This method makes the lists and credits the clicks of navigational users.

@@ -96,7 +96,8 @@ def _runner_up(advice: Advice, advised: CandidateResult) -> list[str]:
     if here.low > least.high:
         end = ", which is shown to be lower"
     elif here.value < least.value:
-        end = f", but it did not reach {_asked(advice)}"
+        all_users = " with every click model" * (len(advised.worlds) > 1)
+        end = f"; but to be advised, a candidate must reach {_asked(advice)}{all_users}"
     return [
         f"Runner-up: {_named(other)}, right in {_runs(advice, other.worst)}. Its loss in total is {_ndcg(here)},"
         f" against {_ndcg(least)} for the advised candidate{end}."
@@ -239,7 +240,7 @@ def save_advice(advice: Advice, folder: Path) -> list[Path]:
 
 
 def _page(advice: Advice, picture: bytes, live: str) -> str:
-    s, lines = advice.settings, advice.lines()
+    s, lines, more = advice.settings, advice.lines(), ANSWER + (len(advice.candidates) > 1)
     shown: dict[str, Any] = {}
     if advice.deploy:
         shown = {
@@ -252,12 +253,13 @@ def _page(advice: Advice, picture: bytes, live: str) -> str:
         }
     return render_page(
         _TEMPLATE,
-        title=f"Which of {len(s['rankers'])} rankers to deploy",
+        title=f"How to compare {len(s['rankers'])} rankers",
         subtitle=f"{s['corpus']}: {s['queries']:,} queries; {s['budget']:,} impressions;"
         f" users: {', '.join(s['clicks'])}",
         verdict=lines[0],
         lines=lines[1:ANSWER],
-        more=lines[ANSWER:],
+        runner_up=lines[ANSWER:more],
+        more=lines[more:],
         confidence=_asked(advice),
         measure=s["measure"],
         rankers=rankers_table(advice),

@@ -46,6 +46,7 @@ def plot_sensitivity(
     table = frame.drop(columns=columns.POLICY, errors="ignore").rename(columns={columns.METHOD: columns.POLICY})
     spread = "standard error" if table[columns.POLICY].nunique() <= 4 else "none"
     table = averaged(table, [columns.POLICY, "impressions"], "accuracy", spread)
+    table = table.assign(low=table["low"].clip(lower=0), high=table["high"].clip(upper=1))
     draw_lines(ax, table, "impressions", choices=choices, spread=spread, log="x", separate=())
     ax.axhline(accuracy, color=BOUND_COLOUR, lw=1, ls=(0, (1, 1)))
     at_left = ax.get_yaxis_transform()

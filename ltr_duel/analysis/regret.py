@@ -73,7 +73,7 @@ def plot_regret(
         The axes that are logarithmic.
     bound : bool
         Whether to draw a line for the lower bound of average regret, near the last step. The bound holds only in the
-        long run. It is left out if a policy ends below it, or if the winner is uncertain.
+        long run. It is left out if a policy is below it there, or if the winner is uncertain.
     legend : bool
         Whether to add a legend.
     **choices
@@ -255,9 +255,9 @@ def plot_against_arms(
 
 def _draw_bound(ax: Axes, constant: float, end: float) -> None:
     (left, right), shown = ax.get_xlim(), ax.get_ylim()
-    least = min(float(np.asarray(line.get_ydata())[-1]) for line in ax.get_lines())
     steps = np.geomspace(max(2.0, left, end / 10), max(3.0, end), 50)
     regret = constant * np.log(steps)
-    if ax.dataLim.y0 <= regret[-1] <= least:
-        ax.plot(steps, regret, color=BOUND_COLOUR, lw=1.2, ls=(0, (1, 1)), label=BOUND)
+    means = [np.interp(steps, *np.asarray(line.get_data(), np.float64)) for line in ax.get_lines()]
+    if ax.dataLim.y0 <= regret[-1] and (regret <= np.min(means, axis=0)).all():
+        ax.plot(steps, regret, color=BOUND_COLOUR, lw=1.2, ls=(0, (2, 2)), label=BOUND)
     ax.set(xlim=(left, right), ylim=shown)

@@ -92,7 +92,9 @@ def save_figure(figure: Axes | Figure, path: str | Path) -> Path:
     suffix = path.suffix.lower()
     if suffix not in _METADATA:
         raise InputError(f"{path}: the file name of a figure must end in .png, .pdf or .svg")
-    with files.replacing(path) as temporary, rc_context({"svg.hashsalt": "ltr_duel", "svg.fonttype": "path"}):
+    # by default, PDF has fonts of Type 3, which many journals refuse
+    form = rc_context({"svg.hashsalt": "ltr_duel", "svg.fonttype": "path", "pdf.fonttype": 42})
+    with files.replacing(path) as temporary, form:
         _whole(figure).savefig(temporary, format=suffix[1:], metadata=_METADATA[suffix])
     return path
 

@@ -27,6 +27,7 @@ def policies_table(results: Results) -> pd.DataFrame:
     """Return a table of strings with a row for each policy: its regret, and how often and soon it names the winner.
 
     Without a Condorcet winner, the regret is Copeland regret, and the columns about the winner are left out.
+    With a single run of each policy, the column of identification times is left out.
     """
     arguments.require_type("results", results, Results)
     final, decided, summary = results.final(), bool(results.matrix.condorcet_winner), results.summary()
@@ -36,6 +37,7 @@ def policies_table(results: Results) -> pd.DataFrame:
     _add_reference_errors(table, summary)
     if decided:
         table["runs that name the winner"] = [f"{share:.0%}" for share in final["accuracy"]]
+    if decided and summary["runs"].max() > 1:  # a single run may guess the winner from the start
         table[IDENTIFIED] = [
             f"{steps:,.0f}" if math.isfinite(steps) else "not within the horizon" for steps in final["steps_to_winner"]
         ]

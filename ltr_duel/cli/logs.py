@@ -85,7 +85,7 @@ def compare(
     click_log = log.open(logs.single_outcomes([*outcomes, *margins]), context=divisions, skip_bad=skip_bad)
     comparison = logs.compare_log(
         click_log, outcomes, margins, cluster=cluster, confidence=confidence if stop_at is None else stop_at,
-        rankers=rankers, looks=report is not None or stop_at is not None,
+        rankers=rankers,
     )  # fmt: skip
     decision = logs.decide(comparison, stop_at, margin=margin, checks=not no_checks)
     about = comparison.provenance

@@ -58,7 +58,7 @@ def command(
     elif log.is_given:
         if len(logs.single_outcomes([outcome])) > 1:
             raise InputError(f"--outcome {outcome}: not for a ratio; give one of its two outcomes")
-        comparison = logs.compare_log(log.open(outcome, skip_bad=skip_bad), looks=False)
+        comparison = logs.compare_log(log.open(outcome, skip_bad=skip_bad))
         pairs, rankers = logs.pairs_in_log(comparison), len(comparison.names)
         basis = f"{comparison.impressions:,} impressions of {comparison.provenance['log']}"
         notes = [warning for warning in comparison.warnings if warning.startswith("the errors rest on few clusters")]

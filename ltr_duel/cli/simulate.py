@@ -14,7 +14,7 @@ from ltr_duel.cli._options import COUNT, OUT_FILE, PATH, FigureOptions, OutputPa
 from ltr_duel.cli._output import is_set, print_answer, print_at_end, print_table
 from ltr_duel.cli._reading import Corpus, corpus_options, read_matrix
 from ltr_duel.cli._words import Command, method_names
-from ltr_duel.core import InputError, files, several
+from ltr_duel.core import InputError, columns, files, several
 
 _FILES = ("results.parquet", "pulls.parquet", "runs.json")
 _RESULTS = OutputPath(results=(*_FILES, "regret.*"))
@@ -97,7 +97,8 @@ def command(
         preferences=matrix if users is not None else None, **run,
     )  # fmt: skip
     picture, about = f"regret.{figure.figures}", source.provenance if source else matrix.provenance
-    title = f"{analysis.origin(about) or file}: {len(matrix)} rankers" + ", coins of the matrix" * (source is None)
+    compared = ", coins of the matrix" if source is None else f"\npairs by {method}, sets by {slates}"
+    title = f"{analysis.origin(about) or file}: {len(matrix)} rankers{compared}"
     if out is not None:
         with files.replacing_files(out) as folder:
             results.save(folder)
@@ -107,10 +108,13 @@ def command(
     table, winner = analysis.policies_table(results), " ".join(analysis.winner_lines(matrix)).strip()
     if winner.startswith("Undecided") and matrix.condorcet_winner:
         winner += f" The table assumes the winner of this matrix, {matrix.condorcet_winner}."
-    best, (regret, _, unit) = int(results.summary()["mean"].to_numpy().argmin()), table.columns[1].partition(", ")
+    summary, (regret, _, unit) = results.summary(), table.columns[1].partition(", ")
+    best, ahead = int(summary["mean"].to_numpy().argmin()), summary["mean"].sort_values().diff().iloc[1:2].min()
     policy, value, *_ = table.iloc[best].tolist()
     answer = f"{policy}: {regret} {value}{f' ({unit})' * ('±' in value)} after {run['horizon']:,} steps"
     lowest = f", the lowest of {len(table)} policies" * (len(table) > 1)
+    if ahead < summary[columns.REFERENCE_ERROR].max():
+        lowest += ", by less than the error of the reference matrix"
     print_answer(answer + lowest, winner, [*notes, *results.notes])
     print_table(table)
     if is_set("explain"):

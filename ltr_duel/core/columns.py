@@ -90,7 +90,7 @@ def regret_label(column: str) -> str:
 REGRET: Final = regret_column("average")
 REFERENCE_ERROR: Final = "reference_error"  # in summaries: what errors of an estimated matrix add to the standard error
 COPELAND: Final = regret_column("copeland")
-NOBODY: Final = "no ranker beats all others"  # said of a matrix without a Condorcet winner, certain or not
+NOBODY: Final = "no ranker is shown to beat all others"  # there is no Condorcet winner, or it is undecided
 
 
 def defined_regret(rows: pd.DataFrame, column: str) -> str:

@@ -34,7 +34,6 @@ def compare_log(
     cluster: str = "",
     confidence: float = 0.95,
     rankers: Collection[str] = (),
-    looks: bool = True,
 ) -> Comparison:
     """Compare each pair of interleaved rankers in a log, by one or more outcomes.
 
@@ -60,9 +59,6 @@ def compare_log(
     rankers : collection of str
         The names of the rankers of the experiment. A row with another ranker is unusable. By default, all rankers are
         permitted.
-    looks : bool
-        Whether to record how the means developed over time. The method ``plot`` of the result requires this record.
-        With False, the comparison takes less time.
 
     Returns
     -------
@@ -100,7 +96,7 @@ def compare_log(
     with progress.progress_bar(total=len(every), desc="outcomes", delay=progress.QUICK, leave=False) as bar:
         for name, outcome in every.items():
             unit = results[first].cluster if results else cluster
-            results[name] = _compared(log, outcome, unit, rankers, confidence, looks=looks, primary=results.get(first))
+            results[name] = _compared(log, outcome, unit, rankers, confidence, primary=results.get(first))
             bar.update()
     return replace(
         results[first],
@@ -112,7 +108,7 @@ def compare_log(
 
 
 def _compared(
-    log: ClickLog, outcome: AnyOutcome, cluster: str, rankers: Collection[str], confidence: float, *, looks: bool,
+    log: ClickLog, outcome: AnyOutcome, cluster: str, rankers: Collection[str], confidence: float,
     primary: Comparison | None,
 ) -> Comparison:  # fmt: skip
     outcomes, rows, creditor, facts = credited_outcome(log, outcome, rankers)
@@ -124,8 +120,7 @@ def _compared(
         raise InputError(f"{log.path}: the ratio '{name}' can be compared only if no policy reacts to outcomes")
     if cluster == "user" and not facts["named"]:
         raise InputError(f"no impression of {log.path.name} has a user, so errors cannot be clustered by user")
-    looks = looks and not primary and not isinstance(outcome, Ratio)
-    step = step_of(facts["first"], facts["last"]) if looks else 0.0
+    step = 0.0 if primary or isinstance(outcome, Ratio) else step_of(facts["first"], facts["last"])
     grouping = Grouping(len(creditor.pairs), cluster, facts["named"] == facts["n"])
     sums, *courses = pair_sums(log.engine, outcomes, grouping, step)
     users, forgotten = (primary.provenance["users"], 0) if primary else _users(log.engine, rows)

@@ -175,7 +175,7 @@ class Comparison:
         Raises
         ------
         InputError
-            If the comparison was made with ``looks=False``, or if its outcome is a ratio.
+            If the outcome of the comparison is a ratio, or a secondary outcome.
 
         Examples
         --------

@@ -18,14 +18,14 @@ from ltr_duel.logs.sums import Sequences
 _MOST = 4  # maximum number of pairs in a plot
 _DASHES = [dash for dash in DASHES if dash != ":"]  # dotted lines are not used
 _DATES = 4e9  # seconds since 1970; larger times are not dates
-_EARLY = 0.25  # wide intervals of this first share of the looks may exceed the figure
+_EARLY = 0.25  # wide intervals of this first share of the looks may be cut, beyond half as much room as the others have
 _GREY = "#6b6b6b"
 
 
 def plot_comparison(comparison: Comparison, stop_at: float | None, margin: float, ax: Axes | None) -> Axes:
     """Plot a comparison, see `Comparison.plot`."""
     if not comparison.looks:
-        raise InputError("this comparison has no development over time: compare with looks=True, by a single outcome")
+        raise InputError("this comparison has no development over time: compare by a single outcome, not by a ratio")
     ax = prepared_axes(ax, 8, 4.2)
     dated = 0 < comparison.looks[0].time < comparison.looks[-1].time < _DATES
     confidence, ends = stop_at or comparison.confidence, [0.0, margin, -margin]
@@ -50,7 +50,8 @@ def plot_comparison(comparison: Comparison, stop_at: float | None, margin: float
         ax.fill_between(x, low, high, where=narrow, color=COLOURS[k], alpha=alpha, lw=0)  # type: ignore[arg-type]
         if narrow[-1]:
             later = slice(int(_EARLY * len(mean)), None)
-            ends += [low[later].min(), high[later].max()]
+            bottom, top = min(low[later].min(), 0.0), max(high[later].max(), 0.0)
+            ends += [max(low.min(), bottom - 0.5 * (top - bottom)), min(high.max(), top + 0.5 * (top - bottom))]
     ax.axhline(0, color=_GREY, lw=0.8)
     if margin > 0:
         ax.axhspan(-margin, margin, color=_GREY, alpha=0.12, lw=0, label="margin")

@@ -81,6 +81,8 @@ def test_a_mean_has_the_spread_of_the_runs_and_apart_from_it_the_error_of_the_ma
     assert table["runs"][0] == "3" and table["error of the reference matrix"][0] == f"{moved:,.1f}"
     told = [analysis.spread_sentence(one) for one in (table, analysis.policies_table(exact))]
     assert ["reference matrix" in one for one in told] == [True, False]
+    one_run = analysis.policies_table(Results(exact.runs[:1], matrix))
+    assert [text.columns[-1] == "median identification time" for text in (table, one_run)] == [True, False]
 
 
 @pytest.mark.parametrize(("policy", "named"), [("mdb", True), ("rucb", False)])

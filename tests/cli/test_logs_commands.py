@@ -175,12 +175,14 @@ def test_a_ratio_may_decide_and_guard(succeed, refuse, shop, tmp_path):
     refuse("'buy/click' is a ratio", *shop, "--outcome", "buy/click", "--out", tmp_path / "m.csv")
 
 
-def test_a_failing_check_is_in_the_answer_and_the_exit_code_of_check(ltr_duel, succeed, tmp_path):
+def test_a_failing_check_and_a_change_of_users_are_in_the_answer(ltr_duel, succeed, tmp_path):
     path = log_of(tmp_path / "log.jsonl", [1, -1, 0, 1] * 20).path  # old is on top of every list
     answer, _, note = succeed("logs", "compare", path).splitlines()
     assert answer.startswith("no decision: checks of the experiment fail (")
     assert note.startswith("note: fails: owners of position 1: old owns 100.00%")
     assert ltr_duel("logs", "check", path).code == 1
+    path = log_of(tmp_path / "log.jsonl", [1] * 200 + [1, -1] * 100).path
+    assert "users or rankers changed" in succeed("logs", "compare", path, "--no-checks")
 
 
 @pytest.mark.parametrize(

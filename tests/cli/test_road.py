@@ -75,6 +75,13 @@ def test_a_corpus_without_an_answer_is_refused_and_nothing_is_written(refuse, tm
     assert not (tmp_path / "out").exists()
 
 
+def test_simulate_says_that_the_lowest_regret_may_be_an_error_of_the_matrix(succeed, tmp_path):
+    matrix = PreferenceMatrix([[0.5, 0.6], [0.4, 0.5]], standard_error=[[0, 0.5], [0.5, 0]])
+    words = "simulate", save_preferences(matrix, tmp_path / "m.parquet"), "--horizon", 100, "--out", tmp_path / "runs"
+    answer = succeed(*words, "--policy", "rucb", "--policy", "rmed1").splitlines()[0]
+    assert answer.endswith("the lowest of 2 policies, by less than the error of the reference matrix")
+
+
 def test_simulate_names_the_policy_with_the_lowest_regret_and_writes_four_files(succeed, tmp_path):
     out, words = tmp_path / "runs", ("--policy", "rucb", "--policy", "random", "--horizon", "1e3")
     answer, certainty, *_ = succeed("simulate", "arxiv", *words, "--out", out, "--jobs", 1).splitlines()

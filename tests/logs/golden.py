@@ -232,7 +232,7 @@ def cases(folder: Path) -> Iterator[Case]:
 
 def numbers(log: ClickLog, settings: dict[str, Any]) -> dict[str, Any]:
     """Return the numbers of a comparison: facts of the log, results by pair, and decisions valid at every look."""
-    comparison = compare_log(log, looks=False, **settings)
+    comparison = compare_log(log, **settings)
     once, means = decide(comparison, checks=False), comparison.means
     facts = {name: comparison.provenance[name] for name in ("method", "outcome", "users", "queries", "bad_lines")}
     columns = {name: getattr(comparison, name) for name in ("wins", "losses", "ties")}

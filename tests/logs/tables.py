@@ -58,7 +58,7 @@ def both(folder, exposures, events, kind="parquet"):
 
 def compared(*args, **settings):
     """Return wins, losses and ties of the first ranker."""
-    found = compare_log(ClickLog(*args, **settings), looks=False)
+    found = compare_log(ClickLog(*args, **settings))
     assert set(found.names) == {"old", "new"}
     order = 1 if found.names[0] == "old" else -1
     return *(found.wins[0], found.losses[0])[::order], found.ties[0]

@@ -50,7 +50,7 @@ def test_tokens_and_owners_give_the_credit_of_the_page(tmp_path, method, rankers
             first, second = sorted(pair)
             expected.setdefault((first, second), []).append(y if (first, second) == pair else -y)
     for form in ["token"] + ["owners"] * (method == "team_draft" or outcome == "sampled"):
-        found = compare_log(write(tmp_path, rows[form]), cluster="impression", looks=False)
+        found = compare_log(write(tmp_path, rows[form]), cluster="impression")
         for pair, mean, won in zip(found.named_pairs, found.means.mean, found.wins, strict=True):
             sign = 1 if pair == tuple(sorted(pair)) else -1
             y = sign * np.array(expected[tuple(sorted(pair))])

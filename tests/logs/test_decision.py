@@ -87,7 +87,7 @@ def test_each_state_of_a_log_has_its_verdict(comparisons, name, settings, verdic
 
 def test_the_library_decides_as_the_command_with_the_checks_of_the_log(tmp_path):
     """Every list shows old on top, so the coin of the first position is no coin."""
-    found = compare_log(log_of(tmp_path / "log.jsonl", CLEAR * 60), looks=False)
+    found = compare_log(log_of(tmp_path / "log.jsonl", CLEAR * 60))
     assert found.decision.verdict == "no decision" and "owners of position 1" in found.decision.sentence
     assert found.decision.notes[-1].startswith("By the primary outcome alone, the result would be: ranker old wins (p ")
     assert decide(found, checks=False).winner == "old" and decide(found, checks=False).findings is None

@@ -159,7 +159,7 @@ def test_ids_are_read_as_text(tmp_path, ids, kind="jsonl"):
     read = rows_of(log)
     assert [row["impression"] for row in read] == [row["user"] for row in read] == [*map(str, ids)]
     assert all(row["shown"] == rows[0]["shown"] for row in read)
-    assert compare_log(log, looks=False).wins[0] == len(ids)
+    assert compare_log(log).wins[0] == len(ids)
 
 
 def test_numbers_that_are_nan_are_none(tmp_path):
@@ -168,7 +168,7 @@ def test_numbers_that_are_nan_are_none(tmp_path):
     events = [event("i0", "a", dwell=nan), event("i1", "a", dwell=40.0), event("i2", "a", dwell=3.0)]
     log = ClickLog(**both(tmp_path, rows, events), outcome="dwell>=30")
     assert [row["user"] for row in rows_of(log)] == [None] * 3 + ["3.0", "4.0"]
-    assert compare_log(log, looks=False).wins[0] == 1
+    assert compare_log(log).wins[0] == 1
 
 
 def test_events_on_items_outside_their_list_are_counted_aloud(tmp_path):

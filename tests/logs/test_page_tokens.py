@@ -71,7 +71,7 @@ def test_tokens_are_credited_or_refused_as_by_page(tmp_path, method, rule):
             outcomes.setdefault((min(a, b), max(a, b)), []).append(y if a < b else -y)
     path = tmp_path / "clicks.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    comparison = compare_log(ClickLog(path, skip_bad=len(rows)), looks=False)
+    comparison = compare_log(ClickLog(path, skip_bad=len(rows)))
     assert comparison.provenance["bad_lines"] == refused > 100
     for (a, b), mean, n in zip(comparison.pairs, comparison.means.mean, comparison.counts, strict=True):
         first, second = comparison.names[a], comparison.names[b]

@@ -176,7 +176,7 @@ def test_a_log_of_clicked_impressions_only_has_a_note(tmp_path):
     rows = [{name: value for name, value in row.items() if name != "clicks"} for row in sound(100)]
     for number, notes in ((100, 1), (99, 0)):  # of the clicks
         log = ClickLog(**tables(tmp_path, rows, [{"impression": f"i{k}", "position": 1} for k in range(number)]))
-        warnings = compare_log(log, looks=False).warnings
+        warnings = compare_log(log).warnings
         assert sum(note.startswith("each of the 100 impressions has an event (click)") for note in warnings) == notes
 
 

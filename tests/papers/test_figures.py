@@ -81,7 +81,7 @@ def test_the_points_of_a_policy_whose_gamma_changes_are_one_line():
 
 def test_without_a_winner_copeland_regret_is_drawn_and_named():
     figure = draw("regret", TWO.assign(regret_copeland=TWO["regret_average"] / 2, regret_average=np.nan))
-    assert "Copeland regret (no ranker beats all others)" in words(figure)
+    assert "Copeland regret (no ranker is shown to beat all others)" in words(figure)
     assert figure.axes[0].get_lines()[0].get_ydata()[-1] == pytest.approx(50)
 
 

@@ -56,7 +56,8 @@ def tests_of(path: Path, root: Path = ROOT) -> list[str]:
 def test() -> int:
     """Run the tests of the file that differs from the last commit; that none is found is no failure of a test."""
     (changed,) = subprocess.check_output(["git", "diff", "--name-only"], cwd=ROOT, text=True).split()
-    words = [sys.executable, "-m", "pytest", *"-x -q -n0 --tb=no -p no:cacheprovider -p tools.mutants".split()]
+    plugins = ["-p", "no:cacheprovider", "-p", "tools.mutants"]
+    words = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "--tb=no", *plugins]
     for seconds, interpreted in (("1.5", "1"), ("0", "0")):
         given = os.environ | {"SECONDS": seconds, "NUMBA_DISABLE_JIT": interpreted}
         if subprocess.run([*words, *tests_of(ROOT / changed)], cwd=ROOT, env=given).returncode in (1, 2):

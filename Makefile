@@ -17,9 +17,9 @@ test: $(READY)  ## Install the development tools too, compile the policies once,
 	$(BIN)/python -m tests.compile_policies
 	$(BIN)/python -m pytest -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder $(if $(MOST),--most-seconds=$(MOST))
 
-test-long: $(READY)  ## Run the tests that take long, on two processes; about twenty minutes
+test-long: $(READY)  ## Run the tests that take long, on two processes; about twelve minutes
 	$(BIN)/python -m tests.compile_policies
-	$(BIN)/python -m pytest -m long -n 2
+	$(BIN)/python -m pytest -m long -n 2 --dist loadgroup
 
 mutants: $(READY)  ## Change 200 lines, one at a time, and print the changes that no test notices; about two hours
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'cosmic-ray>=8.4'

@@ -145,7 +145,7 @@ def sole_writer(path: str | Path, lock: Path | None = None) -> Iterator[None]:
 
     with ExitStack() as held:
         with nullcontext() if lock else suppress(OSError):
-            file = lock or cache_home() / "writers" / digest_of(str(Path(path).resolve()))[:32]
+            file = lock or cache_home() / "writers" / digest_of(os.path.realpath(path))[:32]
             file.parent.mkdir(parents=True, exist_ok=True)
             try:
                 # thread_local: another thread may release the lock

@@ -6,6 +6,7 @@ the data of users, and make backups.
 
 from __future__ import annotations
 
+import os
 import secrets
 import sqlite3
 import time
@@ -60,7 +61,7 @@ class Store:
     """A store that is open for writing. Only the process that serves the experiment has one."""
 
     def __init__(self, path: str | Path, meta: dict[str, Any] | None = None) -> None:
-        self.path = arguments.as_path("a store", path).resolve()
+        self.path = Path(os.path.realpath(arguments.as_path("a store", path)))
         with ExitStack() as stack:
             try:
                 stack.enter_context(files.sole_writer(self.path, self.path.with_name(f"{self.path.name}-lock")))

@@ -64,3 +64,8 @@ def test_a_second_process_is_told_that_a_path_is_in_use(refuse, corpus, tmp_path
     words = ("simulate", "arxiv", "--horizon", "10", "--out", tmp_path / "out")
     with sole_writer(tmp_path / "out"):
         refuse("another process is writing there; wait until it is done", *words)
+
+
+def test_a_link_to_itself_is_refused_as_an_output(refuse, tmp_path):
+    (tmp_path / "loop").symlink_to("loop")
+    refuse("loop: cannot be written", "simulate", "arxiv", "--horizon", "10", "--out", tmp_path / "loop")

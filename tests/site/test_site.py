@@ -20,6 +20,7 @@ from tests.site.snippets import DOCS, ROOT
 from tests.site.walk import walk
 
 HTML = DOCS / "_build" / "html"
+pytestmark = pytest.mark.xdist_group("site")  # two processes would build the site into one folder
 
 
 @pytest.fixture

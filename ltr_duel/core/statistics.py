@@ -23,6 +23,7 @@ from ltr_duel.core.arrays import FloatVector, IntVector
 _WHOLE = 4000  # up to this sum, in steps, whole numbers are not rounded
 _FEWEST, _MOST, _EACH = 1000, 3000, 10  # for other numbers: least and greatest sum in steps, and steps per observation
 _NORMAL, _NORMAL_WHOLE = 300.0, 1000.0  # effective observations above which the sum is treated as normal
+_COARSE, _SEVERAL = 10.0, 30  # rounding hurts observations of fewer steps; the sum of more than 30 of them is normal
 _TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -112,27 +113,35 @@ def sign_flip_p(x: ArrayLike, times: ArrayLike = 1) -> float:
         return 1.0
     values = values / np.abs(values).max()
     square = float((values**2 * number).sum())
-    steps, whole = _on_a_grid(values, number)
+    scaled, whole = _on_a_grid(values, number)
     if square**2 / float((values**4 * number).sum()) > (_NORMAL_WHOLE if whole else _NORMAL):
         return max(float(2 * scipy.special.ndtr(-abs((values * number).sum()) / np.sqrt(square))), _TINY)
+    coarse = (np.abs(scaled) < _COARSE) & (not whole)
+    coarse &= number[coarse].sum() > _SEVERAL
+    steps, n_each = np.round(scaled[~coarse]).astype(np.int64), number[~coarse]
     sizes, inverse = np.unique(np.abs(steps[steps != 0]), return_inverse=True)
     chance = np.ones(1)
-    for size, n in zip(sizes, np.bincount(inverse, number[steps != 0]), strict=True):
+    for size, n in zip(sizes, np.bincount(inverse, n_each[steps != 0]), strict=True):
         spread = np.zeros(2 * size * int(n) + 1)
         spread[:: 2 * size] = _fair_coins(int(n))
         chance = np.convolve(chance, spread)
-    lead = abs(int(steps @ number))
-    return 1.0 if lead == 0 else min(1.0, max(float(2 * chance[len(chance) // 2 + lead :].sum()), _TINY))
+    lead, middle = abs(steps @ n_each + scaled[coarse] @ number[coarse]), len(chance) // 2
+    if coarse.any():
+        sd = np.sqrt((scaled[coarse] ** 2 * number[coarse]).sum())
+        tail = (chance * scipy.special.ndtr((np.arange(-middle, middle + 1) - lead) / sd)).sum()
+    else:
+        tail = chance[middle + int(lead) :].sum()
+    return 1.0 if lead == 0 else min(1.0, max(float(2 * tail), _TINY))
 
 
-def _on_a_grid(x: FloatVector, times: IntVector) -> tuple[IntVector, bool]:
-    # the numbers as multiples of a step, and whether they are exact multiples
+def _on_a_grid(x: FloatVector, times: IntVector) -> tuple[FloatVector, bool]:
+    # the numbers in steps, and whether they are whole
     total, least = (np.abs(x) * times).sum(), np.abs(x).min()
     for step in (least, least / 2, least / 3):
         steps = np.round(x / step)
         if total / step <= _WHOLE and np.allclose(steps, x / step, rtol=0, atol=1e-9):
-            return steps.astype(np.int64), True
-    return np.round(x * (np.clip(_EACH * times.sum(), _FEWEST, _MOST) / total)).astype(np.int64), False
+            return steps, True
+    return np.asarray(x * (np.clip(_EACH * times.sum(), _FEWEST, _MOST) / total)), False
 
 
 def _fair_coins(n: int) -> FloatVector:

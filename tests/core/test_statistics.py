@@ -27,6 +27,13 @@ def test_numbers_that_are_not_whole_are_rounded_to_a_thousandth_of_their_sum():
     assert statistics.sign_flip_p(x) == pytest.approx(enumerated(x), rel=0.02)
 
 
+@pytest.mark.parametrize(("heavy", "won", "lost"), [(400, 5100, 4500), (3000, 5600, 4400), (200, 5000, 4900)])
+def test_one_heavy_user_among_thousands_does_not_hide_them(heavy, won, lost):
+    light, lead = stats.binom(won + lost, 0.5), heavy + won - lost
+    expected = sum(light.sf((won + lost + lead + sign * heavy) / 2 - 1) for sign in (-1, 1))
+    assert statistics.sign_flip_p([heavy, 1, -1], [1, won, lost]) == pytest.approx(expected, rel=0.1)
+
+
 def test_no_p_value_is_0_and_without_variation_it_is_1():
     assert statistics.sign_flip_p(np.zeros(5)) == statistics.mean_test(np.zeros(5)) == 1
     assert statistics.sign_flip_p(np.ones(300)) == pytest.approx(2.0**-299)

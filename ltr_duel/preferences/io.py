@@ -10,6 +10,7 @@ import csv
 import io
 import json
 import os
+import tokenize
 import warnings
 from io import BufferedReader
 from pathlib import Path
@@ -156,7 +157,10 @@ def _read(path: Path, file: BufferedReader) -> PreferenceMatrix:
     if head.startswith(b"PAR1"):
         return _from_parquet(file)
     if head == b"\x93NUMPY":
-        return PreferenceMatrix(np.load(file, allow_pickle=False), provenance=provenance)
+        try:
+            return PreferenceMatrix(np.load(file, allow_pickle=False), provenance=provenance)
+        except (SyntaxError, tokenize.TokenError, EOFError) as error:  # numpy parses the header as Python
+            raise ValueError(error) from None
     p, names = _from_text(texts.unpacked(path, file).read().decode())
     return PreferenceMatrix(p, names, provenance=provenance)
 

@@ -222,9 +222,9 @@ def test_the_shares_of_few_runs_are_dots_and_say_what_one_run_counts():
 
 
 def test_a_heat_map_names_its_origin_and_the_rankers_of_its_headline():
-    about = {"corpus": "MQ2008", "clicks": "navigational"}
+    about = {"corpus": "MQ2008", "clicks": "navigational", "method": "sosm"}
     matrix = PreferenceMatrix(bradley_terry(136).p, [f"ranker {k}" for k in range(136)], provenance=about)
     title = analysis.plot_preferences(matrix).get_title(loc="left")
-    assert title == "★ Condorcet winner: ranker 0; strongest rival: ranker 1\nMQ2008, navigational clicks"
+    assert title == "★ Condorcet winner: ranker 0; strongest rival: ranker 1\nMQ2008, navigational clicks, method sosm"
     unsure = PreferenceMatrix(bradley_terry(4).p, standard_error=0.2 * ~np.eye(4, dtype=bool))
     assert analysis.plot_preferences(unsure).get_title(loc="left").startswith("★ Undecided, ahead: 0; ")

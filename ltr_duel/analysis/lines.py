@@ -99,8 +99,8 @@ def label_x(ax: Axes, label: str, frame: pd.DataFrame, column: str = "") -> None
     error = 0.0 if measured or columns.REFERENCE_ERROR not in frame else frame[columns.REFERENCE_ERROR].max()
     if error != 0:
         known = column == columns.REGRET and error > 0
-        size = f"up to ± {error:,.{int(error < 10)}f} (standard\N{NO-BREAK SPACE}error)" if known else "not known"
-        remarks.append(f"{REFERENCE_ERROR}: {size}")
+        size = f"up to ±~{error:,.{int(error < 10)}f} (standard~error)" if known else "not~known"
+        remarks.append(f"{REFERENCE_ERROR}: {size}".replace("~", "\N{NO-BREAK SPACE}"))
     below = "\n".join(wrapped(ax, remark, float(ax.xaxis.label.get_fontsize())) for remark in remarks).split("\n")
     ax.set_xlabel("\n".join(dict.fromkeys([*label.split("\n"), *ax.get_xlabel().split("\n")[1:], *below])).rstrip())
 

@@ -28,7 +28,7 @@ def plot_preferences(matrix: PreferenceMatrix, ax: Axes | None = None, *, title:
     matrix : PreferenceMatrix
     ax : Axes, optional
     title : str
-        By default, the title names the Condorcet winner, its strongest rival, the corpus and the click model.
+        By default, the title names the Condorcet winner, its strongest rival, the corpus, the clicks and the method.
 
     Examples
     --------

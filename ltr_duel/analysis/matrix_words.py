@@ -45,9 +45,10 @@ def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
 
 
 def origin(facts: Mapping[str, Any]) -> str:
-    """Return the corpus and the click model of a matrix, for example 'MQ2008/Fold1, navigational clicks'."""
+    """Return corpus, clicks and method of a matrix, for example 'MQ2008/Fold1, navigational clicks, method sosm'."""
     users = f"{facts['clicks']} clicks" if "clicks" in facts else ""
-    return ", ".join(filter(None, [str(facts.get("corpus", "")), users]))
+    method = f"method {facts['method']}" if facts.get("method") else ""
+    return ", ".join(filter(None, [str(facts.get("corpus", "")), users, method]))
 
 
 def winner_sentence(matrix: PreferenceMatrix) -> str:

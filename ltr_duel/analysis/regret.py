@@ -30,7 +30,7 @@ from ltr_duel.simulation import Results, averaged, final_rows
 BOUND = "lower bound (asymptotic, pairs)"
 _ABSCISSAE = {"steps": (col.T, STEPS), "outcomes": (col.OUTCOMES, "outcomes received (pairs of rankers compared)")}
 _ACROSS = 3  # the maximum number of panels side by side, if there is one kind of regret
-_HEIGHT = 2.3  # of a panel, in inches
+_HEIGHT, _LEAST = 2.3, 1.2  # of a panel with its title and labels, and of its axes, in inches
 
 
 def plot_regret(
@@ -170,7 +170,7 @@ def plot_facets(
         rows = results[results[col.PROBLEM] == problem]
         drawn = column if col.COPELAND in columns else col.defined_regret(rows, column)
         label = col.regret_label(drawn)
-        title = str(problem) + f" ({col.NOBODY})" * (drawn != column)
+        title = str(problem) + f"\n({col.NOBODY})" * (drawn != column)
         if rows[drawn].notna().any():
             look: dict[str, Any] = {"spread": spread, "start": start, "log": log, "legend": False, **choices}
             plot_regret(rows, ax, column=drawn, title=title, **look)
@@ -190,6 +190,9 @@ def plot_facets(
     runs = results.groupby([col.PROBLEM, col.POLICY, col.HORIZON], sort=False)[col.REPETITION].nunique()
     means = describe_means(runs, visible_spread(results, spread))
     legend_below(figure, [lines[name] for name in names], names, means, font)
+    figure.draw_without_rendering()  # long titles and remarks take their room from the axes
+    low = min(ax.get_window_extent().height for ax in figure.axes) / figure.dpi
+    figure.set_figheight(figure.get_figheight() + down * max(0.0, _LEAST - low))
     return figure
 
 

@@ -135,14 +135,22 @@ def prepared_axes(ax: Axes | None, width: float, height: float, title: str = "",
             label.set_fontsize(font + 1)
     if title:
         size = font + bool(paper)
-        ax.set_title(wrapped(ax, title, size), loc="left", fontsize=size)
+        ax.set_title(wrapped(ax, title, size), loc="left", fontsize=size, wrap=True)  # wide labels make axes narrower
     return ax
 
 
 def wrapped(ax: Axes, text: str, size: float) -> str:
     """Break a text into lines that are at most as wide as the axes."""
-    most = int(145 * ax.get_position().width * _whole(ax).get_figwidth() / size)
-    return "\n".join(textwrap.fill(line, most) for line in text.split("\n"))
+    figure, lines = _whole(ax), text.split("\n")
+    room, probe = ax.get_position().width * figure.bbox.width, figure.text(0, 0, "", fontsize=size)
+    for number, line in enumerate(lines):
+        for most in range(max(1, len(line)), 0, -1):
+            lines[number] = textwrap.fill(line, most)
+            probe.set_text(lines[number])
+            if probe.get_window_extent().width <= room:
+                break
+    probe.remove()
+    return "\n".join(lines)
 
 
 def add_legend(ax: Axes, handles: Sequence[Artist] | None = None, title: str = "", paper: str = "") -> None:

@@ -68,9 +68,10 @@ def show(file: Path, rows: int, ratings: bool, plot: Path | None) -> None:
     about = ", ".join(filter(None, [core.several(len(matrix), "ranker"), analysis.origin(matrix.provenance)]))
     strengths = matrix.ratings() if ratings else None
     if plot is not None:
-        drawn = (
-            analysis.plot_preferences(matrix) if strengths is None else analysis.plot_ratings(strengths, title=about)
-        )
+        if strengths is None:
+            drawn = analysis.plot_preferences(matrix)
+        else:
+            drawn = analysis.plot_ratings(strengths, title=about.replace(", ", "\n", 1))
         print_at_end([analysis.save_figure(drawn, plot)])
     contradiction = analysis.ratings_note(matrix) if ratings else ""
     print_answer(*analysis.winner_lines(matrix), [contradiction, f"{file}: {about}"])
@@ -97,7 +98,8 @@ def compare(a: Path, b: Path) -> None:
             f", {(z > 2).mean():.1%} of pairs differ by more than two standard errors (4.6% expected by chance), the"
             f" largest z is {z.max():.2f}; P(by chance) {analysis.equal_words(agreement.chance)}"
         )
-    settings = "; ".join(f"{key}: {first} and {second}" for key, (first, second) in agreement.settings.items())
+    values = {key: ["not set" if one is None else one for one in both] for key, both in agreement.settings.items()}
+    settings = "; ".join(f"{key}: {first} and {second}" for key, (first, second) in values.items())
     print_answer(
         f"{answer} (P {chances})", f"Differences: {differences}",
         [f"the matrices were estimated with different settings: {settings}"] if settings else [],

@@ -186,18 +186,20 @@ def test_nothing_is_cut_or_overlaps_in_a_figure_for_a_paper(width, inches):
     frame = pd.DataFrame(rows, columns=["policy", "repetition", "t", "regret_average"])
     frame = frame.assign(problem="MSLR-WEB10K-Fold1", horizon=1000, correct=1.0, rankers=5, **coins_and_error)
     ends = frame.assign(identified_at=np.inf)
-    problems = pd.concat(frame.assign(problem=f"MSLR-WEB10K-Fold{k} informational team draft") for k in range(4))
+    panels = [frame.assign(problem=f"NP2004/Fold{k} navigational", regret_copeland=frame["t"]) for k in range(3)]
+    panels[1]["regret_average"] = np.nan
     figures = [
         analysis.plot_regret(frame, title="MSLR-WEB10K-Fold1 navigational, horizon 1,000", width=width).figure,
         analysis.plot_accuracy(frame, width=width).figure,
         analysis.plot_identification(ends, width=width).figure,
         analysis.plot_against_arms(frame, width=width).figure,
-        analysis.plot_facets(problems, width=width),
+        analysis.plot_facets(pd.concat(panels), width=width),
     ]
     assert [overlapping(figure) for figure in figures] == [[]] * 5
     assert [figure.get_figwidth() for figure in figures] == [inches] * 5
-    for ax in (*figures[0].axes, *figures[4].axes):
+    for ax in (*figures[0].axes, *figures[4].axes[::2]):
         assert "error of the reference matrix: up to ± 123" in " ".join(ax.get_xlabel().split())
+    assert min(ax.get_window_extent().height for ax in figures[4].axes) > 1.19 * figures[4].dpi
 
 
 def test_a_legend_on_the_axes_of_a_small_figure_is_within_them():
@@ -220,9 +222,9 @@ def test_the_shares_of_few_runs_are_dots_and_say_what_one_run_counts():
 
 
 def test_a_heat_map_names_its_origin_and_the_rankers_of_its_headline():
-    about = {"corpus": "MQ2008", "clicks": "navigational"}
+    about = {"corpus": "MQ2008", "clicks": "navigational", "method": "sosm"}
     matrix = PreferenceMatrix(bradley_terry(136).p, [f"ranker {k}" for k in range(136)], provenance=about)
     title = analysis.plot_preferences(matrix).get_title(loc="left")
-    assert title == "★ Condorcet winner: ranker 0; strongest rival: ranker 1\nMQ2008, navigational clicks"
+    assert title == "★ Condorcet winner: ranker 0; strongest rival: ranker 1\nMQ2008, navigational clicks, method sosm"
     unsure = PreferenceMatrix(bradley_terry(4).p, standard_error=0.2 * ~np.eye(4, dtype=bool))
     assert analysis.plot_preferences(unsure).get_title(loc="left").startswith("★ Undecided, ahead: 0; ")

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ltr_duel import analysis
 from ltr_duel.advice import api
 from ltr_duel.data import CORPORA, load, load_dataset, make_corpus, write_svmlight
 from ltr_duel.preferences import PreferenceMatrix, save_preferences
@@ -123,7 +124,9 @@ def test_without_a_condorcet_winner_regret_is_copeland_regret(succeed, tmp_path)
     assert shown.startswith("rucb: Copeland regret ")
 
 
-def test_simulated_users_answer_by_a_matrix_of_their_own_or_of_a_file(ltr_duel, succeed, corpus, tmp_path):
+def test_simulated_users_answer_by_a_matrix_of_their_own_or_of_a_file(ltr_duel, succeed, corpus, tmp_path, monkeypatch):
+    titles, draw = [], analysis.plot_regret
+    monkeypatch.setattr(analysis, "plot_regret", lambda *a, **b: titles.append(b["title"]) or draw(*a, **b))
     users = ("--users", corpus, "--rankers", "features:1,4", "--clicks", "perfect")
     words, out = ("--policy", "rucb", *FEW, "--out", tmp_path / "out"), tmp_path / "out" / "results.parquet"
     answer = ltr_duel("simulate", *users, "--comparisons", 200, *words)
@@ -132,6 +135,9 @@ def test_simulated_users_answer_by_a_matrix_of_their_own_or_of_a_file(ltr_duel, 
     succeed("prefs", "estimate", corpus, *users[2:], "--comparisons", 200, "--out", matrix)
     succeed("simulate", matrix, *users, *words, "--overwrite")
     pd.testing.assert_frame_equal(own, pd.read_parquet(out))
+    succeed("simulate", matrix, *users, *words, "--policy", "mdb", "--overwrite")
+    usual = "small, perfect clicks, method probabilistic: 2 rankers"
+    assert titles == [usual, usual, f"{usual}\nsets by sosm"]
 
 
 def test_rankers_are_evaluated_into_a_table_and_three_files(succeed, corpus, tmp_path):
@@ -147,9 +153,6 @@ def test_rankers_are_evaluated_into_a_table_and_three_files(succeed, corpus, tmp
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out" / "measures.parquet"), expected)
     assert r"\toprule" in (tmp_path / "out" / "measures.tex").read_text()
     assert " MAP " not in succeed("evaluate", corpus) and " MAP " in succeed("evaluate", corpus, "--explain")
-
-
-def test_a_baseline_is_compared_with(succeed, corpus):
     shown = succeed("evaluate", corpus, "--rankers", "features:1,2", "--baseline", "2", "--measure", "MAP")
     assert "to the baseline" in shown and next(row for row in shown.splitlines() if row.startswith("2 "))[-1] == "-"
 

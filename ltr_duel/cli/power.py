@@ -17,7 +17,7 @@ from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command
 from ltr_duel.core import InputError
 
-_COMPARISONS, _METHOD = 20_000, "team_draft"  # for simulated users
+_ALL, _EACH, _METHOD = 1_000_000, 20_000, "team_draft"  # comparisons of simulated users, of each pair at least _EACH
 _DECIDED = (0.1, 0.3, 0.6, 1.0)  # shares of impressions with a winner, assumed without a log and users
 _EFFECTS = (0.01, 0.02, 0.05, 0.1)  # effects in the table, beside the estimated one
 
@@ -50,10 +50,11 @@ def command(
         raise InputError("give either a LOG, or --users with a corpus")
     rankers, notes, errors_in = 2, list[str](), f"with power {power:g} at confidence {confidence:g}"
     if users is not None:
+        rankings = corpus.rankings(users, jobs)
+        number = max(_ALL // max(math.comb(len(rankings.names), 2), 1), _EACH)
         matrix = preferences.estimate_preferences(
-            corpus.rankings(users, jobs), clicks=clicks, method=_METHOD, comparisons=_COMPARISONS, seed=seed,
-            jobs=jobs, variance_reduction="none",
-        )  # fmt: skip
+            rankings, clicks=clicks, method=_METHOD, comparisons=number, seed=seed, jobs=jobs, variance_reduction="none"
+        )
         pairs, rankers, basis = logs.pairs_in_matrix(matrix), len(matrix), f"simulated users ({clicks}), {_METHOD}"
     elif log.is_given:
         if len(logs.single_outcomes([outcome])) > 1:

@@ -11,10 +11,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from ltr_duel.core import FloatMatrix, IntMatrix, IntVector
+from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, several
 
 ERROR = 0.01  # maximum probability of a false alarm of a test
 RATE = 0.01  # share of faulty rows or events above which a check fails
+_ROBOT, _CLICKED = 50, 0.95  # minimum number of lists of a robot; minimum share of its lists with a click
+_UNUSUAL = 4.0  # standard deviations by which a robot clicks more often than other users
 
 
 class Finding(NamedTuple):
@@ -73,6 +75,28 @@ def unchanged(table: IntMatrix) -> float:
 
 def _chi_squared(table: IntMatrix, expected: FloatMatrix, freedom: int) -> float:
     return float(special.chdtrc(freedom, ((table - expected) ** 2 / expected).sum()))
+
+
+def robots(n: int, lists: IntVector, clicked: IntVector, users: IntVector) -> Finding:
+    """Look for users who click on nearly all lists, and more often than others.
+
+    ``users[k]`` users have ``lists[k]`` lists each, of which ``clicked[k]`` have a click.
+    """
+    often, rate = (lists >= _ROBOT) & (clicked >= _CLICKED * lists), clicked / lists
+    others = users * ~often
+    mean = others @ rate / max(others.sum(), 1)
+    chance = max(mean * (1 - mean), 1e-9)
+    between = max(others @ ((rate - mean) ** 2 - chance / lists) / max(others @ (1 - 1 / lists), 1e-9), 0.0)
+    unusual = rate - mean > _UNUSUAL * np.sqrt(between + chance / lists)  # a user with easy queries is not unusual
+    sure = often & unusual & others.any()
+    named = sure if lists[sure] @ users[sure] > RATE * n else often
+    number, theirs = int(users[named].sum()), int(lists[named] @ users[named])
+    sentence = f"{several(number, 'user')} with {_ROBOT} or more lists clicked on nearly all of {theirs:,} lists"
+    if named is often and theirs > RATE * n:
+        usual = f"within {_UNUSUAL:g} standard deviations of the others, who clicked on {mean:.1%} of theirs on average"
+        reason = f"this is {usual}" if others.any() else "there are no others to compare them with"
+        return not_checked("robots", f"{sentence}; {reason}")
+    return limited("robots", theirs / n, RATE, sentence)
 
 
 def finding_lines(findings: Sequence[Finding], *, only_failures: bool = False) -> list[str]:

@@ -20,7 +20,7 @@ import numpy as np
 from ltr_duel.bandits import POLICIES
 from ltr_duel.core import InputError, IntMatrix, errors, several
 from ltr_duel.logs.engine import Relation
-from ltr_duel.logs.findings import ERROR, RATE, Finding, even, limited, not_checked, seldom, tested, unchanged
+from ltr_duel.logs.findings import ERROR, RATE, Finding, even, limited, not_checked, robots, seldom, tested, unchanged
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.outcomes import credited
 from ltr_duel.logs.table import LISTS
@@ -29,15 +29,14 @@ _STEPS = 240  # number of time steps in which gaps are measured
 _BLOCKS = 10  # number of blocks of time between which shares are compared
 _POSITIONS = range(1, 11)  # positions whose owners are used
 _HEAVY = 0.02  # a user with at most this share of the impressions is usual in any log
-_ROBOT, _CLICKED = 50, 0.95  # minimum number of lists of a robot; minimum share of its lists with a click
-_UNUSUAL = 4.0  # standard deviations by which a robot clicks more often than other users
 _ONE_OWNER = 0.75  # usual maximum share of lists of one ranker only
 _EACH = 20  # minimum number of lists per ranker for a test of position 1 of three or more rankers
 _LONELY = 1e-6  # probability of a gap longer than a quarter of the limit, if impressions come at random times
 _OUTSIDE = 0.2  # usual maximum share of events on items outside the list, such as advertisements
 _MANY = 100  # so many impressions usually include some without events
 _UNMATCHED = 0.5  # usual maximum share of events without an impression that match no exposure
-_NO_OWNERS = "these checks require the column 'owners' for all shown documents"
+_NO_OWNERS = "this check requires the column 'owners' for all shown documents"
+_OWNERS = ("interleaved lists", "owners of position 1")  # checks
 Set = tuple[str, ...]  # a set of rankers, sorted
 Members = dict[tuple[str, ...], Set]  # the set of each order of rankers
 
@@ -101,10 +100,11 @@ def _impressions(log: ClickLog, rows: Relation, facts: dict[str, Any]) -> Iterat
     n, repeated = facts["n"], log.bad.repeated
     sentence = f"{repeated:,} rows repeat an impression of another row" + "; the first row counts" * (repeated > 0)
     yield limited("repeated impressions", repeated / max(n + repeated, 1), 0.0, sentence)
+    sentence = f"there are impressions with a counted event ({log.outcome.name})"
     if not facts["clicked"]:
         ids = ", or are the ids of impressions in another form" * (log.loaded.events is not None)
         sentence = f"no impression has a counted event ({log.outcome.name}): are events in another column or file{ids}?"
-        yield Finding("clicks", "fails", 0.0, sentence)
+    yield limited("clicks", float(not facts["clicked"]), 0.0, sentence)
     sql = f"SELECT DISTINCT {_period(facts, _STEPS)} AS step FROM impressions"
     steps = log.engine.query(sql, impressions=rows)["step"].to_numpy()
     longest = int(np.diff(np.unique(np.minimum(steps, _STEPS - 1))).max(initial=1)) - 1
@@ -120,7 +120,8 @@ def _period(facts: dict[str, Any], periods: int) -> str:
 
 def _users(log: ClickLog, rows: Relation, facts: dict[str, Any]) -> Iterator[Finding]:
     if not facts["named"]:
-        yield from (not_checked(name, "no impression has a user") for name in ("heaviest user", "robots"))
+        names = ("repeated rows", "heaviest user", "robots")
+        yield from (not_checked(name, "no impression has a user") for name in names)
         return
     n, named = facts["n"], 'FROM impressions WHERE "user" IS NOT NULL GROUP BY "user"'
     sql = f'SELECT CAST(sum(n - 1) AS BIGINT) AS n FROM (SELECT count(*) AS n {named}, "query", time) AS r'
@@ -138,16 +139,7 @@ def _users(log: ClickLog, rows: Relation, facts: dict[str, Any]) -> Iterator[Fin
     sentence = f"user '{groups['name'][0]}' has {share} impressions, the most of {several(number, 'user')}"
     usual = f"; up to {limit:.1%} is usual" * (limit < 1)
     yield limited("heaviest user", most / n, limit, errors.in_one_line(sentence) + usual)
-    often, rate = (lists >= _ROBOT) & (clicked >= _CLICKED * lists), clicked / lists
-    others = users * ~often
-    mean = others @ rate / max(others.sum(), 1)
-    chance = max(mean * (1 - mean), 1e-9)
-    between = max(others @ ((rate - mean) ** 2 - chance / lists) / max(others @ (1 - 1 / lists), 1e-9), 0.0)
-    unusual = rate - mean > _UNUSUAL * np.sqrt(between + chance / lists)  # a user with easy queries is not unusual
-    often &= unusual & others.any()
-    robots, theirs = int(users[often].sum()), int((lists * users)[often].sum())
-    sentence = f"{several(robots, 'user')} with {_ROBOT} or more lists clicked on nearly all of {theirs:,} lists"
-    yield limited("robots", theirs / n, RATE, sentence)
+    yield robots(n, lists, clicked, users)
 
 
 def _rankers(log: ClickLog, rows: Relation, facts: dict[str, Any], planned: str) -> Iterator[Finding]:
@@ -160,7 +152,9 @@ def _rankers(log: ClickLog, rows: Relation, facts: dict[str, Any], planned: str)
         members = {tuple(names): tuple(sorted(names)) for names in orders}  # the set of each order of rankers
         sets = list(dict.fromkeys(members.values()))
     if not sets:
-        yield not_checked("rankers and owners", _NO_OWNERS)
+        reason = "no row has two names in the column 'rankers'"
+        yield from (not_checked(name, reason) for name in ("pairs shown", "pairs over time"))
+        yield from (not_checked(name, _NO_OWNERS) for name in _OWNERS)
         return
     name = several(len(sets), "set") + " of rankers"
     if planned:
@@ -178,7 +172,7 @@ def _rankers(log: ClickLog, rows: Relation, facts: dict[str, Any], planned: str)
     if "owners" in rows.columns and "owners" in log.table.columns:  # the log has the owners of all documents
         yield from _owners(_ownership(engine, lists), members)
     else:
-        yield not_checked("owners of position 1, interleaved lists", _NO_OWNERS)
+        yield from (not_checked(name, _NO_OWNERS) for name in _OWNERS)
 
 
 def _frequencies(engine: Any, lists: Relation, members: Members, within: str = "") -> IntMatrix:
@@ -234,6 +228,8 @@ def _owners(ownership: list[dict[str, Any]], members: Members) -> Iterator[Findi
         sentence += "; is this an A/B test (one ranker per list), or a session or time used as impression?"
     if lists:
         yield limited("interleaved lists", alone / lists, _ONE_OWNER, sentence)
+    else:
+        yield not_checked("interleaved lists", "no list has two documents with an owner, or a single document")
     several_sets, lists_of, heads = len(set(members.values())) > 1, Counter[Set](), Counter[tuple[Set, str]]()
     shared = set[Set]()
     for row in ownership:
@@ -270,6 +266,8 @@ def _events(log: ClickLog, rows: Relation) -> Iterator[Finding]:
         usual = max(RATE, -np.log(ERROR) / timed["n"])  # rarely exceeded if events and exposures spread alike
         sentence = f"{late:,} of {shown:,} exposures are later than the last event"
         yield limited("events to come", late / max(shown, 1), usual, sentence)
+    else:
+        yield not_checked("events to come", "no event has a time")
     sql = """SELECT (SELECT count(impression) FROM events) AS total, count(e.impression) AS lost,
       min(e.impression) AS name FROM events e LEFT JOIN exposures x ON e.impression = x.impression
       WHERE x.impression IS NULL"""
@@ -278,11 +276,21 @@ def _events(log: ClickLog, rows: Relation) -> Iterator[Finding]:
         sentence = f"{row['lost']:,} of {row['total']:,} events have no exposure in the log"
         sentence += f", for example the event of impression '{row['name']}'" * (row["lost"] > 0)
         yield seldom("events without exposure", row["lost"], row["total"], RATE, sentence)
+    else:
+        yield not_checked("events without exposure", "no event names an impression")
     if counts.attributed and LISTS & set(log.table.columns):
         sound = f"all {counts.attributed:,} events ({log.outcome.name}) are on an item of their list"
         lost, sentence = counts.attributed - counts.placed, events_outside_lists(log) or sound
         yield seldom("events outside lists", lost, counts.attributed, _OUTSIDE, sentence)
-    if counts.loose and log.outcome.within:
+    else:
+        reason = f"no counted event ({log.outcome.name}) belongs to an exposure"
+        yield not_checked("events outside lists", reason if LISTS & set(log.table.columns) else "there are no lists")
+    if not counts.loose:
+        sound = f"all {counts.counted:,} events ({log.outcome.name}) name an impression"
+        yield limited("events without impression", 0.0, _UNMATCHED, sound)
+    elif not log.outcome.within:
+        yield not_checked("events without impression", events_without_impression(log))
+    else:
         lost, sentence = counts.loose - counts.given, events_without_impression(log)
         finding = seldom("events without impression", lost, counts.loose, _UNMATCHED, sentence)
         reason = "; do clocks differ, or users or items have another form?" * (finding.verdict == "fails")

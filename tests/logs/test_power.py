@@ -39,14 +39,10 @@ def test_plans_of_the_sign_test_are_its_exact_numbers():
     assert plan.fixed == pytest.approx(exact, rel=0.05)
 
 
-@pytest.mark.parametrize(
-    ("settings", "says"),
-    [
-        ({"power": 1.0}, "the power must be between"),
-        ({"effects": (2,)}, "the effect"),
-        ({"effects": (0.2, 0.6)}, "an effect of 0.6 is impossible: the largest mean outcome of a against b is 0.5"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "says"), [
+    ({"power": 1.0}, "the power must be between"), ({"effects": (2,)}, "the effect"),
+    ({"effects": (0.2, 0.6)}, "an effect of 0.6 is impossible: the largest mean outcome of a against b is 0.5"),
+])  # fmt: skip
 def test_impossible_plans_are_refused(settings, says):
     with pytest.raises(InputError, match=says):
         required_impressions(PairVariance("a", "b", 0.1, 0.5), **settings)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -16,6 +19,7 @@ from tests.logs.tables import event, exposure
 
 COLUMNS = ("impression", "time", "query", "user", "shown", "clicks", "rankers", "owners")
 SHOWN = [f"d{k}" for k in range(6)]
+PAGE = Path(__file__).parents[2] / "docs" / "logs.md"
 
 
 def sound(number=3000, seed=0):
@@ -57,7 +61,8 @@ def test_users_who_repeat_easy_queries_are_no_robots(tmp_path):
     rankings = feature_rankers(make_corpus(queries=40, documents=10, features=2, seed=17))
     given = {"pairs": "team_draft", "horizon": 3000, "policy": "random", "returning": 40, "seed": 17}
     simulate_log(tmp_path / "log.parquet", rankings, "perfect", **given)
-    assert "robots" not in failed(tmp_path / "log.parquet")[1]
+    (found,) = (one for one in check_log(ClickLog(tmp_path / "log.parquet")) if one.name == "robots")
+    assert found.verdict == "not checked" and "on nearly all of 82 lists; this is within 4 standard" in found.sentence
 
 
 def test_rows_that_were_delivered_twice_count_once_and_fail_no_check(tmp_path):
@@ -110,8 +115,9 @@ def test_a_pair_that_was_never_shown_is_the_strongest_mismatch_of_a_plan(tmp_pat
 ])  # fmt: skip
 def test_the_heaviest_user_is_named_among_how_many(tmp_path, users, verdict, sentence):
     rows = [row | {"user": f"u{k % users}" if users else None, "clicks": [1]} for k, row in enumerate(sound())]
-    found = checked(tmp_path, rows)["heaviest user"]
-    assert (found.verdict, found.sentence) == (verdict, sentence)
+    found = checked(tmp_path, rows)
+    assert found["heaviest user"][1::2] == (verdict, sentence)
+    assert (found["robots"].verdict == "sound") == (users == 600), "with other users, nobody can be told from a robot"
 
 
 def drafts_of_three(favour, shared, number=1500):
@@ -170,6 +176,7 @@ def test_late_events_of_which_most_match_no_exposure_are_found(tmp_path, early, 
     found = {one.name: one for one in check_log(log)}
     assert {name for name, one in found.items() if one.verdict == "fails"} == failed
     assert "400 of 400 events (click) have no impression: " in found["events without impression"].sentence
+    assert found.keys() == set(re.findall(r"^\| ([a-z1 ]+) \| (?!it fails)", PAGE.read_text(encoding="utf-8"), re.M))
 
 
 def test_a_log_of_clicked_impressions_only_has_a_note(tmp_path):

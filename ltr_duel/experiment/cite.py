@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,8 +11,9 @@ from ltr_duel.clicks import CLICK_MODELS
 from ltr_duel.core import components
 from ltr_duel.data import CORPORA
 from ltr_duel.experiment.results import StudyResults
-from ltr_duel.experiment.spec import CorpusSpec
 from ltr_duel.interleaving import METHODS
+
+_FOLDERS = {"letor3-ohsumed": "ohsumed", "letor3-gov": "(np|hp|td)200[34]|200[34](np|hp|td)"}  # in the archives
 
 
 def study_bibtex(results: StudyResults) -> str:
@@ -30,25 +30,17 @@ def study_bibtex(results: StudyResults) -> str:
 def _components(results: StudyResults) -> Iterator[tuple[str, str, components.Component | None]]:
     """Yield kind, name and component of everything that an experiment uses. Unknown components are None."""
     registries: dict[str, components.Registry[Any]] = {"method": METHODS, "clicks": CLICK_MODELS}
-    for label in results.policies:
-        yield "policy", label, named_policy(label)
-    for name in _slates(results):
-        yield "method", name, METHODS.get(name)
-    for condition in results.conditions:
+    for (_, label), sets in results.sets.items():
+        name = sets.get("runs_as", label)  # 'auto' may run as 'auto_sets'
+        yield "policy", name, named_policy(name)
+    for facts in (*results.sets.values(), *(condition.facts for condition in results.conditions)):
         for fact, registry in registries.items():
-            if value := condition.facts.get(fact):
+            if value := facts.get(fact):
                 name = str(value).partition(":")[0]
                 yield fact, name, registry.get(name)
+    for condition in results.conditions:
         if value := condition.facts.get("corpus"):
-            yield "corpus", str(value), _corpus(str(value))
-
-
-def _slates(results: StudyResults) -> list[str]:
-    if not any(policy and policy.feedback == "slate" for policy in map(named_policy, results.policies)):
-        return []
-    corpora = [corpus for text in results.specs for corpus in tomllib.loads(text).get("corpora", [])]
-    simulated = [corpus for corpus in corpora if "users" in corpus.get("answers", "")]
-    return list(dict.fromkeys(str(corpus.get("slates", CorpusSpec.slates)).partition(":")[0] for corpus in simulated))
+            yield "corpus", str(value), _corpus(results.data[condition.problem]) or _corpus(str(value))
 
 
 def _corpus(name: str) -> components.Component | None:
@@ -57,5 +49,5 @@ def _corpus(name: str) -> components.Component | None:
     def plain(text: str) -> str:
         return re.sub(r"[^a-z0-9]", "", text.lower())
 
-    fitting = [corpus for corpus in CORPORA.values() if plain(name).startswith(plain(corpus.name))]
+    fitting = [c for c in CORPORA.values() if re.match(f"{plain(c.name)}|{_FOLDERS.get(c.name, '(?!)')}", plain(name))]
     return max(fitting, key=lambda corpus: len(corpus.name), default=None)

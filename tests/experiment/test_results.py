@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from ltr_duel.analysis import spread_sentence, summary_table
-from ltr_duel.cli.main import main
 from ltr_duel.core.errors import InputError
 from ltr_duel.experiment import Backend, StudyResults, run_experiment, study_bibtex
 from ltr_duel.preferences import PreferenceMatrix, save_preferences
@@ -129,9 +128,6 @@ def test_two_studies_that_a_table_could_not_distinguish_are_refused(spec_file, t
         digits = schedule.study.digest[:8]
         assert f"{digits} ({schedule.file.path})" in str(error.value)
         assert len(StudyResults(out, [digits]).final()) == 4
-        with pytest.raises(SystemExit) as end:
-            main("results", str(out), "--study", digits)
-        assert end.value.code == 0
     with pytest.raises(InputError, match="no study abc; it contains"):
         StudyResults(out, ["abc"])
 

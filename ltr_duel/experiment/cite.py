@@ -13,7 +13,10 @@ from ltr_duel.data import CORPORA
 from ltr_duel.experiment.results import StudyResults
 from ltr_duel.interleaving import METHODS
 
-_FOLDERS = {"letor3-ohsumed": "ohsumed", "letor3-gov": "(np|hp|td)200[34]|200[34](np|hp|td)"}  # in the archives
+_FOLDERS = {  # patterns of the folders of an archive, if they are not called like the corpus
+    "letor3-ohsumed": "(letor3)?ohsumed",
+    "letor3-gov": "letor3gov|(np|hp|td)200[34]|200[34](np|hp|td)",
+}
 
 
 def study_bibtex(results: StudyResults) -> str:
@@ -44,10 +47,12 @@ def _components(results: StudyResults) -> Iterator[tuple[str, str, components.Co
 
 
 def _corpus(name: str) -> components.Component | None:
-    """Return the corpus that a name begins with, for example ``mslr-web30k`` for ``MSLR-WEB30K/Fold1``."""
+    """Return the corpus with which a part of a path begins, for example ``mslr-web30k`` for ``MSLR-WEB30K/Fold1``."""
 
     def plain(text: str) -> str:
         return re.sub(r"[^a-z0-9]", "", text.lower())
 
-    fitting = [c for c in CORPORA.values() if re.match(f"{plain(c.name)}|{_FOLDERS.get(c.name, '(?!)')}", plain(name))]
+    parts = [plain(part) for part in re.split(r"[/\\]", name)]
+    patterns = {name: re.compile(_FOLDERS.get(name, plain(name))) for name in CORPORA}
+    fitting = [corpus for corpus in CORPORA.values() if any(map(patterns[corpus.name].match, parts))]
     return max(fitting, key=lambda corpus: len(corpus.name), default=None)

@@ -46,6 +46,7 @@ class Problem:
     matrix: PreferenceMatrix
     answers: dict[str, Any]  # settings of the oracle; "kind" is matrix, independent_coins, users or utilities
     rankings: Rankings | None = None  # required for simulated users
+    path: str = ""  # of the corpus, as the file of the experiment writes it
 
     @functools.cached_property
     def oracle(self) -> OracleSource:
@@ -90,7 +91,7 @@ class Problem:
             "oracle": self.oracle.provenance,
             "measured_by": self.measured_by,
             "matrix_sha256": self.matrix.digest,
-            "data": self.matrix.provenance.get("corpus", ""),  # ``facts`` may have another name, the user's
+            "data": f"{self.path}/{self.matrix.provenance.get('corpus', '')}",  # ``facts`` may have the user's name
             "data_sha256": self.matrix.provenance.get("corpus_sha256"),
         }
 

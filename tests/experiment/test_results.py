@@ -157,7 +157,7 @@ def test_every_work_is_cited_once_and_a_corpus_without_reference_is_named(spec_f
     sets, pairs = ("team_draft", "credit"), ("probabilistic", "marginal_bernoulli")
     rows = set(results.final()[["policy", "method", "outcome"]].itertuples(index=False, name=None))
     assert rows == {("rucb", *pairs), ("savage", *pairs), ("mdb", *sets), ("auto", *sets)}
-    for data, key in ("MQ2008/Fold1", "qin2013"), ("OHSUMED/Fold1", "qin2010"), ("2004_np_dataset", "qin2010"):
+    for data, key in ("MQ2008/Fold1", "qin2013"), ("OHSUMED/Fold1", "qin2010"), ("Gov/2004_np/Fold1", "qin2010"):
         results.data = dict.fromkeys(results.problems, data)
         assert f"{key}letor" in study_bibtex(results), "the corpus counts, whatever the user calls it"
     monkeypatch.setattr("ltr_duel.experiment.cite._corpus", lambda name: None)

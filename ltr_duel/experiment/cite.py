@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,8 +11,12 @@ from ltr_duel.clicks import CLICK_MODELS
 from ltr_duel.core import components
 from ltr_duel.data import CORPORA
 from ltr_duel.experiment.results import StudyResults
-from ltr_duel.experiment.spec import CorpusSpec
 from ltr_duel.interleaving import METHODS
+
+_FOLDERS = {  # patterns of the folders of an archive, if they are not called like the corpus
+    "letor3-ohsumed": "(letor3)?ohsumed",
+    "letor3-gov": "letor3gov|(np|hp|td)200[34]|200[34](np|hp|td)",
+}
 
 
 def study_bibtex(results: StudyResults) -> str:
@@ -30,32 +33,26 @@ def study_bibtex(results: StudyResults) -> str:
 def _components(results: StudyResults) -> Iterator[tuple[str, str, components.Component | None]]:
     """Yield kind, name and component of everything that an experiment uses. Unknown components are None."""
     registries: dict[str, components.Registry[Any]] = {"method": METHODS, "clicks": CLICK_MODELS}
-    for label in results.policies:
-        yield "policy", label, named_policy(label)
-    for name in _slates(results):
-        yield "method", name, METHODS.get(name)
-    for condition in results.conditions:
+    for (_, label), sets in results.sets.items():
+        name = sets.get("runs_as", label)  # 'auto' may run as 'auto_sets'
+        yield "policy", name, named_policy(name)
+    for facts in (*results.sets.values(), *(condition.facts for condition in results.conditions)):
         for fact, registry in registries.items():
-            if value := condition.facts.get(fact):
+            if value := facts.get(fact):
                 name = str(value).partition(":")[0]
                 yield fact, name, registry.get(name)
+    for condition in results.conditions:
         if value := condition.facts.get("corpus"):
-            yield "corpus", str(value), _corpus(str(value))
-
-
-def _slates(results: StudyResults) -> list[str]:
-    if not any(policy and policy.feedback == "slate" for policy in map(named_policy, results.policies)):
-        return []
-    corpora = [corpus for text in results.specs for corpus in tomllib.loads(text).get("corpora", [])]
-    simulated = [corpus for corpus in corpora if "users" in corpus.get("answers", "")]
-    return list(dict.fromkeys(str(corpus.get("slates", CorpusSpec.slates)).partition(":")[0] for corpus in simulated))
+            yield "corpus", str(value), _corpus(results.data[condition.problem]) or _corpus(str(value))
 
 
 def _corpus(name: str) -> components.Component | None:
-    """Return the corpus that a name begins with, for example ``mslr-web30k`` for ``MSLR-WEB30K/Fold1``."""
+    """Return the corpus with which a part of a path begins, for example ``mslr-web30k`` for ``MSLR-WEB30K/Fold1``."""
 
     def plain(text: str) -> str:
         return re.sub(r"[^a-z0-9]", "", text.lower())
 
-    fitting = [corpus for corpus in CORPORA.values() if plain(name).startswith(plain(corpus.name))]
+    parts = [plain(part) for part in re.split(r"[/\\]", name)]
+    patterns = {name: re.compile(_FOLDERS.get(name, plain(name))) for name in CORPORA}
+    fitting = [corpus for corpus in CORPORA.values() if any(map(patterns[corpus.name].match, parts))]
     return max(fitting, key=lambda corpus: len(corpus.name), default=None)

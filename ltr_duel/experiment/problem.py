@@ -17,12 +17,22 @@ from typing import Any
 
 import numpy as np
 
-from ltr_duel.core import FloatVector, InputError, IntVector, cache_home, files
+from ltr_duel.bandits import Policy
+from ltr_duel.core import FloatVector, InputError, IntVector, cache_home, columns, components, files
 from ltr_duel.core import digest as core_digest
 from ltr_duel.experiment.spec import MATRIX_ANSWERS
+from ltr_duel.interleaving import METHODS
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.rankers import Rankings, measure_by_query
-from ltr_duel.simulation import INDEPENDENT_COINS, FromMatrix, FromUtilities, OracleSource, SimulatedUsers, arm_ranks
+from ltr_duel.simulation import (
+    INDEPENDENT_COINS,
+    FromMatrix,
+    FromUtilities,
+    OracleSource,
+    SimulatedUsers,
+    arm_ranks,
+    as_run,
+)
 
 _MOST_OPEN = 4  # number of problems that a process keeps open; a few suffice, because runs are sorted by problem
 
@@ -36,6 +46,7 @@ class Problem:
     matrix: PreferenceMatrix
     answers: dict[str, Any]  # settings of the oracle; "kind" is matrix, independent_coins, users or utilities
     rankings: Rankings | None = None  # required for simulated users
+    path: str = ""  # of the corpus, as the file of the experiment writes it
 
     @functools.cached_property
     def oracle(self) -> OracleSource:
@@ -46,6 +57,15 @@ class Problem:
     def measured_by(self) -> str:
         """The SHA-256 of the matrix that measures regret; empty if the same matrix decides comparisons."""
         return "" if self.answers["kind"] in MATRIX_ANSWERS else self.matrix.digest
+
+    def comparison_of_sets(self, configured: components.Configured[Policy]) -> dict[str, str]:
+        """Return the policy that ``configured`` runs as, and how users compare its sets; empty if it compares pairs."""
+        policy = as_run(configured, self.oracle).component
+        if policy.feedback != "slate":
+            return {}
+        slates = self.answers.get("slates")  # None if sets are not compared by users
+        rule = slates and METHODS.configure(slates).component.default_outcome(sets=True)
+        return {"runs_as": policy.name} | ({columns.METHOD: slates, columns.OUTCOME: rule} if slates else {})
 
     @functools.cached_property
     def digest(self) -> str:
@@ -71,6 +91,7 @@ class Problem:
             "oracle": self.oracle.provenance,
             "measured_by": self.measured_by,
             "matrix_sha256": self.matrix.digest,
+            "data": f"{self.path}/{self.matrix.provenance.get('corpus', '')}",  # ``facts`` may have the user's name
             "data_sha256": self.matrix.provenance.get("corpus_sha256"),
         }
 

@@ -168,7 +168,7 @@ def _corpus_problems(spec: CorpusSpec, reading: Reading) -> Iterator[Problem]:
                     name = _name(corpus, *words, *part.words, _if_several(kind, spec.answers))
                     answers = users if kind == "users" else {"kind": kind}
                     lists = (rankings if len(rows) == len(rankings) else rankings[rows]) if kind == "users" else None
-                    yield Problem(name, facts | {columns.ANSWERS: kind}, matrix[rows], answers, lists)
+                    yield Problem(name, facts | {columns.ANSWERS: kind}, matrix[rows], answers, lists, path)
 
 
 def _name(*words: str) -> str:

@@ -54,6 +54,11 @@ class StudyResults:
     conditions : list of Condition
     problems, policies, regrets : list of str
         The names of the problems, of the policies that have finished runs, and of the regrets in the TOML files.
+    sets : dict
+        For each problem and policy with finished runs, how the policy compared sets of rankers: the policy that ran
+        (``runs_as``), and the method and the outcome rule of simulated users. Empty for policies that compared pairs.
+    data : dict of str to str
+        The path and the name of the corpus of each problem, even if the TOML file calls the problem by another name.
     specs, notes : list of str
         The texts of the TOML files, and the notes to print below every table and figure.
     repetitions : list of int
@@ -96,6 +101,12 @@ class StudyResults:
         self._refuse_conflicts()
         self.conditions, self.problems = list(conditions.values()), list(self._problems)
         self.policies = list(dict.fromkeys(finished.group.label for finished in self._groups))
+        self.sets = {
+            (finished.problem["name"], label): finished.problem.get("sets", {}).get(label, {})
+            for finished in self._groups
+            for label in [finished.group.label]
+        }
+        self.data = {name: str(problem.get("data", "")) for name, problem in self._problems.items()}
         self.repetitions = sorted({len(finished.repetitions) for finished in self._groups})
         self.specs = [str(study.record["spec"]) for study in chosen]
         self.regrets = list(dict.fromkeys(name for study in chosen for name in study.record["regrets"]))
@@ -195,6 +206,10 @@ class StudyResults:
             columns = [(core_columns.PROBLEM, problem), *(sorted(values.items()) if facts else ())]
             for position, (name, value) in enumerate(columns):
                 frame.insert(position, name, value)
+            for policy in frame[core_columns.POLICY].unique() if facts else ():
+                for name in (core_columns.METHOD, core_columns.OUTCOME):
+                    if value := self.sets[problem, policy].get(name):
+                        frame.loc[frame[core_columns.POLICY] == policy, name] = value
             parts.append(frame)
         return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 

@@ -58,7 +58,11 @@ class Schedule:
             "regrets": list(spec.regrets),
             "late": lateness_note(spec.batch, spec.delay),
             "repetitions": spec.repetitions,
-            "problems": [problem.record(spec.regrets) for problem in self.problems],
+            "problems": [
+                problem.record(spec.regrets)
+                | {"sets": {policy.label: problem.comparison_of_sets(policy) for policy in policies}}
+                for problem in self.problems
+            ],
             "policies": {policy.label: self._policy_key(policy) for policy in policies},
             "key": key,
         }

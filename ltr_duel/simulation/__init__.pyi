@@ -25,6 +25,7 @@ from .schedule import dynamic_regret as dynamic_regret
 from .sensitivity import measure_sensitivity as measure_sensitivity
 from .sensitivity import sensitivity_table as sensitivity_table
 from .simulated_users import SimulatedUsers as SimulatedUsers
+from .single_run import as_run as as_run
 from .single_run import run_once as run_once
 from .single_run import run_order as run_order
 from .single_run import run_streams as run_streams

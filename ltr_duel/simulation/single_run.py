@@ -10,6 +10,11 @@ from ltr_duel.simulation.oracle import OracleSource
 from ltr_duel.simulation.run_result import RunKey, RunResult
 
 
+def as_run(configured: components.Configured[Policy], oracle: OracleSource) -> components.Configured[Policy]:
+    """Return the policy that runs: a policy for pairs may have a replacement for sets, as ``auto`` has."""
+    return suited(configured, to_sets=not oracle.refuses_sets and len(oracle.names) > 2)
+
+
 def run_once(
     configured: components.Configured[Policy],
     key: RunKey,
@@ -53,7 +58,7 @@ def open_run(
     compiled: bool = True,
 ) -> tuple[Run, Recorder, IntVector]:
     """Return a run before its first step, the recorder of its counts, and the order of the arms (see `run_order`)."""
-    _, policy, params = suited(configured, to_sets=not oracle.refuses_sets and len(oracle.names) > 2)
+    _, policy, params = as_run(configured, oracle)
     size, late = len(oracle.names), None
     if (key.batch, key.delay) != (1, 0):
         late = Lateness(key.batch, key.delay, stream(key.seed, key.repetition, "batches", key.configuration))

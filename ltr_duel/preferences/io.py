@@ -160,7 +160,7 @@ def _read(path: Path, file: BufferedReader) -> PreferenceMatrix:
         try:
             return PreferenceMatrix(np.load(file, allow_pickle=False), provenance=provenance)
         except (SyntaxError, tokenize.TokenError, EOFError) as error:  # numpy parses the header as Python
-            raise ValueError(error) from None
+            raise InputError(f"not a preference matrix ({error})") from None
     p, names = _from_text(texts.unpacked(path, file).read().decode())
     return PreferenceMatrix(p, names, provenance=provenance)
 

@@ -36,7 +36,7 @@ _KEPT = ("shown", "method", "outcome", "policy", "propensity", "owners", "page")
 _ADD = """
 INSERT OR IGNORE INTO exposures (impression, time, user, query, rankers, record, context) VALUES (?, ?, ?, ?, ?, ?, ?)
 """
-_EVENT = "INSERT OR IGNORE INTO events SELECT ?1, ?2, ?3, ?4, ?5, ?6 FROM exposures WHERE impression = ?1"
+_EVENT = "INSERT OR IGNORE INTO events SELECT impression, ?, ?, ?, ?, ? FROM exposures WHERE impression = ?"
 
 
 class Experiment:
@@ -224,8 +224,7 @@ class Experiment:
         if len(values.keys() | self._store.rows(sql, (impression,))) > _MOST_EVENTS:
             raise InputError(f"a page has at most {_MOST_EVENTS:,} events")
         for (kind, position, name), value in values.items():
-            row = (impression, kind, position, name, value, now)
-            writes.append((_EVENT, row))
+            writes.append((_EVENT, (kind, position, name, value, now, impression)))
         if values and not marked and now - shown_at <= self.settings.window:
             writes.append(("UPDATE exposures SET seen = 1 WHERE impression = ?", (impression,)))
         return impression

@@ -282,7 +282,7 @@ def _means(sides: Sequence[pd.DataFrame], random: bool = False, draws: int = DRA
 
 def _counts(index: pd.Index[Any], random: bool, draws: int, rng: np.random.Generator) -> FloatMatrix:
     # how often each run counts: once in row 0, and in the other rows as often as it was drawn
-    blocks = [block.to_numpy() for _, block in pd.Series(range(len(index)), index).groupby(level=0)]
+    blocks: list[Any] = [block.to_numpy() for _, block in pd.Series(range(len(index)), index).groupby(level=0)]
     if random and len(blocks) > 1:
         if len(set(map(len, blocks))) > 1:
             raise Missing("problems have different numbers of runs")

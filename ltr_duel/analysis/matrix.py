@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import TwoSlopeNorm
 
-from ltr_duel.analysis.matrix_words import origin, winner_lines
+from ltr_duel.analysis.matrix_words import WINNER, origin, verdict
 from ltr_duel.analysis.style import prepared_axes
 from ltr_duel.core import arguments
 from ltr_duel.preferences import PreferenceMatrix
@@ -43,9 +41,9 @@ def plot_preferences(matrix: PreferenceMatrix, ax: Axes | None = None, *, title:
     rival = 1 + int(p[0, 1:].argmin()) if size > 1 else 0  # of the winner, who is the first
     unknown = np.abs(p - 0.5) <= 2 * matrix.standard_error[np.ix_(order, order)]
     if not title:
-        lead = re.split("[:.;]", winner_lines(matrix)[0])[0]  # "Condorcet winner", "Undecided", ...
+        lead = verdict(matrix)
         if winner is not None:
-            lead = f"★ {lead}{', ahead' * (lead != 'Condorcet winner')}: {winner}"
+            lead = f"★ {lead}{', ahead' * (lead != WINNER)}: {winner}"
             lead += f"; strongest rival: {matrix.names[order[rival]]}" * (size > 1)
         title = lead + f"\n{origin(matrix.provenance)}".rstrip()
     inches = float(np.clip(2.5 + 0.16 * size, 5.5, 8.0))

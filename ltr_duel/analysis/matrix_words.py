@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ltr_duel.analysis.lines import SURE
-from ltr_duel.core import arguments, several
+from ltr_duel.core import arguments, columns, several
 from ltr_duel.preferences import (
     PreferenceMatrix,
     Properties,
@@ -21,6 +21,7 @@ from ltr_duel.preferences import (
 
 _FEW_TIES = 0.005  # a smaller share of tied documents is not reported
 _UNSURE = "not determined"
+WINNER, NO_WINNER = "Condorcet winner", "No Condorcet winner"
 
 
 def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
@@ -56,35 +57,44 @@ def winner_sentence(matrix: PreferenceMatrix) -> str:
     return " ".join(winner_lines(matrix)).rstrip()
 
 
+def verdict(matrix: PreferenceMatrix) -> str:
+    """Say in a few words whether a ranker is shown to be the Condorcet winner."""
+    facts, winner = matrix.provenance, matrix.condorcet_winner
+    if winner is None and _missing_pairs(matrix):
+        return columns.NOBODY.capitalize()
+    # The matrix of a log brings its own phrase, which holds only if no ranker of the log was left out.
+    undecided = facts.get("undecided", "Undecided") if facts.get("rankers") == len(matrix) else "Undecided"
+    if matrix.standard_error.any() and (undecided != "Undecided" or conclusion_confidence(matrix) < SURE):
+        return str(undecided)
+    return NO_WINNER if winner is None else WINNER
+
+
 def winner_lines(matrix: PreferenceMatrix) -> tuple[str, str]:
     """Return two sentences: which ranker is the Condorcet winner of a matrix, and how probable this is.
 
     If the probability is below 95 %, the first sentence says that the winner is undecided. The second sentence is empty
     if the matrix is exact.
     """
-    winner, missing, facts = matrix.condorcet_winner, _missing_pairs(matrix), matrix.provenance
-    if winner is None and missing:
-        return f"No ranker is shown to beat all others; {missing:,} pairs were not compared.", ""
-    estimated, likely = bool(matrix.standard_error.any()), conclusion_confidence(matrix)
-    # The matrix of a log brings its own phrase, which holds only if no ranker of the log was left out.
-    undecided = facts.get("undecided", "Undecided") if facts.get("rankers") == len(matrix) else "Undecided"
-    certain = not estimated or (likely >= SURE and undecided == "Undecided")
+    winner, lead, likely = matrix.condorcet_winner, verdict(matrix), conclusion_confidence(matrix)
+    if winner is None and (missing := _missing_pairs(matrix)):
+        return f"{lead}; {missing:,} pairs were not compared.", ""
+    certain = lead in (WINNER, NO_WINNER)
     rest = ""
     if winner is None:
         copeland, borda, beaten = matrix.copeland_winners, matrix.borda_winners, matrix.copeland_scores.max()
-        answer = "No Condorcet winner: no" if certain else f"{undecided}. In this estimate no"
+        answer = f"{lead}: no" if certain else f"{lead}. In this estimate no"
         answer += f" ranker beats all others. {listed(copeland, 3)} {'beat' if len(copeland) > 1 else 'beats'} the most"
         answer += f" ({beaten:g} of {len(matrix) - 1}); {listed(borda, 3)} {'win' if len(borda) > 1 else 'wins'} most"
         answer, chance = f"{answer} often on average.", "P(there is none) is at least"
     elif certain:
-        answer, chance = f"Condorcet winner: {winner}. It {_margin(matrix, winner)}", "P(it is the winner)"
+        answer, chance = f"{lead}: {winner}. It {_margin(matrix, winner)}", "P(it is the winner)"
     else:
-        answer = f"{undecided}. In this estimate {winner} beats all others; it {_margin(matrix, winner)}"
+        answer = f"{lead}. In this estimate {winner} beats all others; it {_margin(matrix, winner)}"
         chance = "P(it is the Condorcet winner)"
-    if not estimated or (winner is None and likely < 0.001):
+    if not matrix.standard_error.any() or (winner is None and likely < 0.001):
         return answer, ""
     if likely >= SURE and not certain:
-        rest += f" Report '{undecided.lower()}': the test of the log is corrected for all pairs, P is not."
+        rest += f" Report '{lead.lower()}': the test of the log is corrected for all pairs, P is not."
     probability = f"{math.floor(1000 * likely) / 1000:.3f}" if winner is None else equal_words(likely)
     return answer, f"{chance} {probability}{_for_queries(matrix)}.{rest}"
 

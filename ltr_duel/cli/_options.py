@@ -118,7 +118,7 @@ policy = partial(
     option, "--policy", "policies", multiple=True, shell_complete=policy_names, callback=_declared,
     help="A policy, with optional parameters (rucb:alpha=0.51); may be repeated.",
 )  # fmt: skip
-horizon = option("--horizon", type=COUNT, default=1_000_000, help="Steps in each run; 40 rankers may need 1e6.")
+horizon = option("--horizon", type=COUNT, default=1_000_000, help="Steps in each run.")
 
 
 def bundle(name: str, record: Any, *options: Callable[..., Any]) -> Callable[..., Any]:

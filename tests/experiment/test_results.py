@@ -142,7 +142,7 @@ synthetic = { queries = 6, documents = 8, features = 4, grades = 3 }
 comparisons = 40
 clicks = ["perfect", "navigational"]
 answers = "users"
-slates = "team_draft"
+slates = "probabilistic"
 """
 
 
@@ -153,8 +153,8 @@ def test_every_work_is_cited_once_and_a_corpus_without_reference_is_named(spec_f
     keys = re.findall(r"^@\w+\{(\S+),", text, re.M)
     assert len(keys) == len(set(keys)) and "%" not in text.replace("\\%", "")
     assert {"zoghi2014rucb", "brost2016mdb", "urvoy2013generic", "hofmann2011probabilistic"} <= set(keys)
-    assert {"dato2016fast", "schuth2014multileaved", "sui2017multidueling"} <= set(keys), "'auto' ran as 'auto_sets'"
-    sets, pairs = ("team_draft", "credit"), ("probabilistic", "marginal_bernoulli")
+    assert {"dato2016fast", "schuth2015probabilistic", "sui2017multidueling"} <= set(keys), "'auto' ran as 'auto_sets'"
+    sets, pairs = ("probabilistic", "sampled"), ("probabilistic", "marginal_bernoulli")
     rows = set(results.final()[["policy", "method", "outcome"]].itertuples(index=False, name=None))
     assert rows == {("rucb", *pairs), ("savage", *pairs), ("mdb", *sets), ("auto", *sets)}
     for data, key in ("MQ2008/Fold1", "qin2013"), ("OHSUMED/Fold1", "qin2010"), ("Gov/2004_np/Fold1", "qin2010"):

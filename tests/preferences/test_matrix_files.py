@@ -83,6 +83,7 @@ def test_all_published_files_are_read(real_data):
         (b"0.5 x\n0.4 0.5\n", "could not convert string to float: 'x'"),
         (b"PAR1 is how Parquet begins", "not a preference matrix"),
         (b"\x93NUMPY", "not a preference matrix"),
+        (b"\x93NUMPY\x01\x00\x0a\x00{'shape':\n", "not a preference matrix"),  # numpy parses this as Python
         (b"\xff\xfa\x00", "not a preference matrix"),
     ],
 )

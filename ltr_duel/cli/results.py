@@ -102,12 +102,12 @@ def _figures(
         drawn = analysis.plot_facets(frame, names, **figure.keywords)
         yield f"regret.{figure.figures}", partial(analysis.save_figure, drawn)
     for (problem, horizon), runs in frame.groupby(keys[:2], sort=False):
-        column = names[0] if runs[names[0]].notna().any() else columns.COPELAND
-        if column not in runs:
+        column = columns.defined_regret(runs, names[0])
+        if runs[column].isna().all():
             continue  # the regret is not defined without a Condorcet winner
+        title = f"{problem}, horizon {horizon:,}" + f"\n{columns.NOBODY}" * (column != names[0])
         ax = analysis.plot_regret(
-            runs, x=figure.x, column=column, title=f"{problem}, horizon {horizon:,}", among=results.policies,
-            **figure.keywords,
-        )  # fmt: skip
+            runs, x=figure.x, column=column, title=title, among=results.policies, **figure.keywords
+        )
         name = re.sub(r"[^A-Za-z0-9.=-]+", "-", str(problem)).strip("-")
         yield f"regret-{name}-{horizon}.{figure.figures}", partial(analysis.save_figure, ax)

@@ -65,6 +65,8 @@ def test_results_are_a_table_a_line_of_notes_and_a_folder(succeed, study, tmp_pa
     assert shown.splitlines()[5].startswith("note: with 2 repetitions, p is at least 0.5 and")
     names = {"results.csv", "table.tex", "regret.svg", "regret-m-100.svg", "regret-circle-100.svg"}
     assert {path.name for path in (tmp_path / "page").iterdir()} == names
+    circle = (tmp_path / "page" / "regret-circle-100.svg").read_text()
+    assert "no ranker is shown to beat all others" in circle, "in the title"
     columns = "problem,answers,rankers,source,policy,horizon,repetition,t,regret_"
     assert (tmp_path / "page" / "results.csv").read_text().startswith(columns)
     latex = (tmp_path / "page" / "table.tex").read_text()

@@ -58,10 +58,13 @@ def command(
             "sensitivity.png": lambda file: analysis.save_figure(figure, file),
         }
         write_files(out, writers)
-    formats = {"method": "", "impressions": ",.0f", "pairs_sure": ".0%", "accuracy": ".1%", "standard_error": ".1%"}
-    heads = ["method", f"impressions to {accuracy:.0%}", "pairs sure", f"right after {impressions:,}", "standard error"]
+    counts = dict.fromkeys(["impressions", "low", "high"], ",.0f")
+    formats = {"method": "", **counts, "pairs_sure": ".0%", "accuracy": ".1%", "standard_error": ".1%"}
+    heads = ["method", f"impressions to {accuracy:.0%}", "95% interval", "pairs sure", f"right after {impressions:,}"]
     table = simulation.sensitivity_table(frame, accuracy).sort_values("impressions", kind="stable")  # the best first
     columns = text_columns(table, formats)
-    columns["impressions"] = [text.replace("-", f"more than {impressions:,}") for text in columns["impressions"]]
+    for name in counts:
+        columns[name] = [text.replace("-", f"more than {impressions:,}") for text in columns[name]]
+    columns["low"] = [" to ".join(ends) for ends in zip(columns["low"], columns.pop("high"), strict=True)]
     click.echo(title)
-    print_table(pd.DataFrame(dict(zip(heads, columns.values(), strict=True))))
+    print_table(pd.DataFrame(dict(zip([*heads, "standard error"], columns.values(), strict=True))))

@@ -15,6 +15,7 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
+from scipy import special
 
 from ltr_duel.clicks import ClickModel, click_model
 from ltr_duel.core import (
@@ -142,7 +143,8 @@ def sensitivity_table(frame: pd.DataFrame, accuracy: float = 0.95) -> pd.DataFra
     """Return how many impressions each method needs, from a table of `measure_sensitivity`.
 
     A pair becomes sure when its accuracy reaches ``accuracy`` and stays at least as high. ``impressions`` is the median
-    number of impressions until a pair becomes sure. It is NaN if at least half of the pairs never become sure.
+    number of impressions until a pair becomes sure. It is NaN if at least half of the pairs never become sure. ``low``
+    and ``high`` are its 95% interval over pairs, and the extremes for fewer than six pairs; NaN has the same meaning.
     ``pairs_sure`` is the share of pairs that become sure. ``accuracy`` is the mean accuracy after all impressions, with
     its ``standard_error``.
     """
@@ -150,12 +152,15 @@ def sensitivity_table(frame: pd.DataFrame, accuracy: float = 0.95) -> pd.DataFra
     for method, part in frame.groupby("method", sort=False):
         curves = part.pivot(index="impressions", columns=["better", "worse"], values="accuracy")
         sure = (curves >= accuracy)[::-1].cummin()[::-1].to_numpy()  # at this checkpoint and all later ones
-        needed = np.where(sure[-1], curves.index[sure.argmax(axis=0)], np.inf)
-        median, last = np.quantile(needed, 0.5, method="higher"), curves.iloc[-1]
+        needed, n = np.sort(np.where(sure[-1], curves.index[sure.argmax(axis=0)], np.nan)), sure.shape[1]
+        rank = max(1, int(np.searchsorted(special.bdtr(np.arange(n), n, 0.5), 0.025, side="right")))  # of the sign test
+        last = curves.iloc[-1]
         rows.append(
             {
                 "method": method,
-                "impressions": median if np.isfinite(median) else np.nan,
+                "impressions": needed[n // 2],
+                "low": needed[rank - 1],
+                "high": needed[-rank],
                 "pairs_sure": sure[-1].mean(),
                 "accuracy": last.mean(),
                 "standard_error": last.std(ddof=1) / np.sqrt(len(last)),

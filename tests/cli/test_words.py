@@ -115,9 +115,9 @@ def test_the_list_of_figures_fits_100_columns(succeed):
 
 PLAIN = """
     budget, clicks, comparisons, confidence, corpus, corpus sha256, difference, direction, documents,
-    first, fitted, interval, iterations, log-likelihood, losses, margin, mean, measure, method parameters, model,
+    first, fitted, high, interval, iterations, log-likelihood, losses, margin, mean, measure, method parameters, model,
     outcome, pair, parameters, queries, ranker, rankers, repetitions, runs, second, seed, simulations, source,
-    ties, top, users, versions, wins
+    low, ties, top, users, versions, wins
 """  # need no entry: heads of tables, and settings
 MAKES_ROWS = "_table$|_row$|^_head$|^_one_look$|^_any_time$"
 

@@ -73,11 +73,15 @@ def test_ids_are_the_same_in_every_encoding(tmp_path, encoding):
     assert corpus.query_ids.tolist() == ["voilà", "007"] and ids(corpus) == ["Müller", "null"]
 
 
-def test_a_folder_is_its_parts_in_order(tmp_path):
-    for part, query in (("test", 3), ("a_train", 1), ("x.vali", 2)):
+def test_a_folder_is_its_parts_in_order_but_files_that_may_be_another_corpus_are_refused(tmp_path):
+    for part, query in (("a_test", 3), ("a_train", 1), ("a_train_old", 1), ("A_vali", 2)):
         (tmp_path / f"{part}.txt").write_text(f"0 qid:{query} 1:{query}\n")
     assert load_dataset(tmp_path).query_ids.tolist() == ["1", "2", "3"]
     assert load_dataset(tmp_path, split="test").query_ids.tolist() == ["3"]
+    for old, new in (("A_vali", "a_vali_head"), ("a_vali_head", "b_vali")):  # once ignored, once joined
+        (tmp_path / f"{old}.txt").rename(tmp_path / f"{new}.txt")
+        with pytest.raises(InputError, match=rf"of one corpus: (?=.*a_train\.txt)(?=.*{new}\.txt).*the path of one"):
+            load_dataset(tmp_path)
 
 
 def test_a_common_beginning_of_names_is_a_folder(tmp_path):

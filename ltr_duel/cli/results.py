@@ -98,6 +98,8 @@ def _figures(
     keys = [columns.PROBLEM, columns.HORIZON, columns.POLICY]
     frame = frame.assign(**{columns.LOWER_BOUND: frame[columns.PROBLEM].map(bounds)})
     frame = frame.merge(results.summary(columns.REGRET)[[*keys, columns.REFERENCE_ERROR]], "left", keys)
+    methods = [results.sets[key].get(columns.METHOD) for key in zip(frame[keys[0]], frame[keys[2]], strict=True)]
+    frame = frame.assign(**{columns.SLATES: methods})
     if len(results.problems) > 1:
         drawn = analysis.plot_facets(frame, names, **figure.keywords)
         yield f"regret.{figure.figures}", partial(analysis.save_figure, drawn)

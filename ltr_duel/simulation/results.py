@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ltr_duel.bandits import named_policy
 from ltr_duel.core import FloatVector, InputError, arguments, errors, files, frozen, notebook, several
 from ltr_duel.core import columns as core_columns
 from ltr_duel.preferences import PreferenceMatrix
@@ -154,7 +155,17 @@ class Results:
         """Sentences to print below every table and figure of these runs. Usually there are none."""
         late = [lateness_note(run.key.batch, run.key.delay) for run in self.runs]
         coins = [COINS_NOTE] if any(run.independent_coins for run in self.runs) else []
-        return [*coins, *dict.fromkeys(filter(None, late))]
+        for_sets = {run.label: named_policy(run.label) for run in self.runs if run.compares_sets}
+        replaced = [
+            f"{label} ran as {p.for_sets}, for sets of rankers." for label, p in for_sets.items() if p and p.for_sets
+        ]
+        return [*coins, *replaced, *dict.fromkeys(filter(None, late))]
+
+    @property
+    def slates(self) -> dict[str, str]:
+        """The method with which simulated users compared the sets of a policy, for each policy that compares sets."""
+        of_users = [run for run in self.runs if "slates" in run.key.oracle and run.compares_sets]
+        return {run.label: str(run.key.oracle["slates"]) for run in of_users}
 
     def final(self) -> pd.DataFrame:
         """Return, for each policy, the mean regret at the end, and how often and how soon it finds the winner.

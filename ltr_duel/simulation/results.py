@@ -193,7 +193,7 @@ class Results:
         ``difference`` is the mean difference from the best policy. ``p_wilcoxon`` and ``p_t`` are p-values of paired
         tests, corrected by Holm's method for all pairs of policies. ``effect`` is Cohen's d of the paired differences.
         ``probability`` is the share of repetitions with a higher value than the best policy, where a tie counts as
-        half.
+        half. ``accuracy`` is the share of runs that recommend the Condorcet winner at the end, or NaN without a winner.
 
         If regret is measured by an estimated matrix, ``reference_error`` is the error that this causes in the average
         regret, see `reference_errors`. For other regrets, the error is unknown, and the column is NaN. If the matrix is
@@ -202,7 +202,10 @@ class Results:
         usual = "average" if self.matrix.condorcet_winner is not None else "copeland"
         column = column or core_columns.regret_column(usual)
         regret = core_columns.regret_name(column)
-        table = summarise(self.to_frame((regret,) if regret in REGRETS else ()), column)
+        frame = with_correct(self.to_frame((regret,) if regret in REGRETS else ()), self.matrix.condorcet_winner)
+        right = final_rows(frame).groupby(core_columns.POLICY)[core_columns.CORRECT].mean()
+        table = summarise(frame, column)
+        table["accuracy"] = table[core_columns.POLICY].map(right)
         if column == core_columns.REGRET:
             return table.assign(**{core_columns.REFERENCE_ERROR: self.reference_errors()})
         exact = regret in MEASURED or not self.matrix.standard_error.any()

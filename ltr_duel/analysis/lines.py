@@ -29,6 +29,7 @@ from ltr_duel.simulation import (
 
 STEPS = "steps (impressions)"
 SURE = 0.95  # if the conclusion of an estimate is less probable, it is undecided
+_ASSUMING = ("", "average", "strong", "weak")  # these regrets, and the share of right answers, need the winner
 _MOST_BANDS = 10  # more bands would hide each other and the lines
 
 
@@ -77,6 +78,7 @@ def tidy(results: Results | pd.DataFrame) -> pd.DataFrame:
         return results
     frame = with_correct(results.to_frame(), results.matrix.condorcet_winner)
     more: dict[str, Any] = {columns.ANSWERS: INDEPENDENT_COINS} if COINS_NOTE in results.notes else {}
+    more |= {columns.SLATES: frame[columns.POLICY].map(results.slates)} if results.slates else {}
     if results.matrix.standard_error.any():
         moved = dict(zip(results.policies, results.reference_errors(), strict=True))
         more[columns.REFERENCE_ERROR] = frame[columns.POLICY].map(moved)
@@ -95,13 +97,18 @@ def label_x(ax: Axes, label: str, frame: pd.DataFrame, column: str = "") -> None
     remarks = []
     if columns.ANSWERS in frame and (frame[columns.ANSWERS] == INDEPENDENT_COINS).any():
         remarks.append(COINS_LABEL)
+    if columns.SLATES in frame and (methods := frame[columns.SLATES].dropna().unique()).size:
+        remarks.append(f"sets by {', '.join(methods)}")
     measured = not column or columns.regret_name(column) in MEASURED
     error = 0.0 if measured or columns.REFERENCE_ERROR not in frame else frame[columns.REFERENCE_ERROR].max()
     if error != 0:
         known = column == columns.REGRET and error > 0
         size = f"up to ±~{error:,.{int(error < 10)}f} (standard~error)" if known else "not~known"
         remarks.append(f"{REFERENCE_ERROR}: {size}".replace("~", "\N{NO-BREAK SPACE}"))
-    below = "\n".join(wrapped(ax, remark, float(ax.xaxis.label.get_fontsize())) for remark in remarks).split("\n")
+    assumed = {columns.LOWER_BOUND, columns.CORRECT} <= {*frame} and frame[columns.CORRECT].notna().any()
+    if assumed and frame[columns.LOWER_BOUND].isna().any() and columns.regret_name(column) in _ASSUMING:
+        remarks.append("winner\N{NO-BREAK SPACE}undecided")
+    below = wrapped(ax, "; ".join(remarks), float(ax.xaxis.label.get_fontsize())).split("\n")
     ax.set_xlabel("\n".join(dict.fromkeys([*label.split("\n"), *ax.get_xlabel().split("\n")[1:], *below])).rstrip())
 
 

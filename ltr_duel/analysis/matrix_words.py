@@ -20,6 +20,7 @@ from ltr_duel.preferences import (
 )
 
 _FEW_TIES = 0.005  # a smaller share of tied documents is not reported
+_EQUAL = 0.001  # it takes about a million comparisons to see this lead
 _UNSURE = "not determined"
 WINNER, NO_WINNER = "Condorcet winner", "No Condorcet winner"
 
@@ -107,7 +108,9 @@ def _margin(matrix: PreferenceMatrix, winner: str) -> str:
     p, error = matrix.p[best, rival], matrix.standard_error[best, rival]
     digits = _digits(error, 4) if error else 4
     spread = f" ± {error:.{digits}f} (standard error)" if error else ""
-    doubt = " (less than two standard errors)" if error and p - 0.5 < 2 * error else ""
+    doubts = ["less than two standard errors"] if error and p - 0.5 < 2 * error else []
+    doubts += ["practically equal"] if p - 0.5 + 2 * error < _EQUAL else []
+    doubt = f" ({', '.join(doubts)})" if doubts else ""
     return f"beats its strongest rival, {matrix.names[rival]}, in {p:.{digits}f}{spread} of comparisons{doubt}."
 
 

@@ -23,8 +23,8 @@ def plot_sensitivity(
 ) -> Axes:
     """Plot how often each method names the better of two rankers, against the impressions.
 
-    The lines are means over pairs of rankers. Their bands are two standard errors wide at each side. With more than
-    four methods, there are no bands.
+    The lines are means over pairs of rankers, but `ltr_duel.simulation.sensitivity_table` has medians over pairs. The
+    bands are two standard errors wide at each side. With more than four methods, there are no bands.
 
     Parameters
     ----------
@@ -52,8 +52,8 @@ def plot_sensitivity(
     at_left = ax.get_yaxis_transform()
     ax.text(0.005, accuracy, f"{accuracy:.0%}", transform=at_left, va="bottom", fontsize=8, color=BOUND_COLOUR)
     ax.set_ylim(top=min(1.03, ax.get_ylim()[1]))
-    ax.set_xlabel("impressions" + " (band: two standard errors over pairs)" * (spread != "none"))
+    ax.set_xlabel("impressions (the table has their median over pairs)")
     ax.set_ylabel("share of repetitions that\nname the better ranker")
     ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
-    add_legend(ax, paper=width)
+    add_legend(ax, title="mean over pairs" + ", band: two standard errors" * (spread != "none"), paper=width)
     return ax

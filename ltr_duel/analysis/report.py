@@ -12,7 +12,6 @@ from ltr_duel.analysis.matrix_words import rankers_table, winner_lines
 from ltr_duel.analysis.regret import plot_regret
 from ltr_duel.analysis.style import png_bytes, save_figure
 from ltr_duel.analysis.tables import IDENTIFIED, policies_table, spread_sentence
-from ltr_duel.bandits import named_policy
 from ltr_duel.core import arguments, files, several
 from ltr_duel.preferences import save_preferences
 from ltr_duel.simulation import COINS_NOTE, INDEPENDENT_COINS, Results
@@ -68,8 +67,7 @@ def render_report(results: Results, pictures: Mapping[str, bytes], *, title: str
 
 
 def _comparison_of_sets(results: Results) -> dict[str, str]:
-    keys = [run.key for run in results.runs if (policy := named_policy(run.label)) and policy.feedback == "slate"]
-    methods = dict.fromkeys(str(key.oracle["slates"]) for key in keys if "slates" in key.oracle)
+    methods = dict.fromkeys(results.slates.values())
     methods |= {INDEPENDENT_COINS.replace("_", " "): None} if COINS_NOTE in results.notes else {}
     return {"sets are compared by": ", ".join(methods)} if methods else {}
 

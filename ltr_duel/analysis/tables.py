@@ -12,6 +12,7 @@ from ltr_duel.core import arguments, columns
 from ltr_duel.simulation import Results
 
 REFERENCE_ERROR = "error of the reference matrix"
+_NAMED = "runs that name the winner"
 IDENTIFIED = "median identification time"
 _MEAN = "mean ± sd"
 _UNKNOWN = "not known"
@@ -36,7 +37,7 @@ def policies_table(results: Results) -> pd.DataFrame:
     table["runs"] = summary["runs"].astype(str)
     _add_reference_errors(table, summary)
     if decided:
-        table["runs that name the winner"] = [f"{share:.0%}" for share in final["accuracy"]]
+        table[_NAMED] = [f"{share:.0%}" for share in final["accuracy"]]
     if decided and summary["runs"].max() > 1:  # a single run may guess the winner from the start
         table[IDENTIFIED] = [
             f"{steps:,.0f}" if math.isfinite(steps) else "not within the horizon" for steps in final["steps_to_winner"]
@@ -57,7 +58,8 @@ def summary_table(summary: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         The columns are policy, mean ± sd, median, p and effect. The columns problem, horizon and regret come first if
         the summary has them. If a matrix was estimated, there is a column for the error from this estimate. ``p`` is
-        the p-value of Wilcoxon's test against the policy with the lowest mean.
+        the p-value of Wilcoxon's test against the policy with the lowest mean. If a problem has a Condorcet winner, the
+        last column is the share of runs that name this winner.
 
     Examples
     --------
@@ -65,7 +67,7 @@ def summary_table(summary: pd.DataFrame) -> pd.DataFrame:
     >>> from ltr_duel.preferences import arxiv
     >>> results = simulate(arxiv(), ["rucb", "rmed1"], horizon=100, repetitions=3)
     >>> summary_table(results.summary()).columns.to_list()
-    ['policy', 'mean ± sd', 'median', 'p', 'effect']
+    ['policy', 'mean ± sd', 'median', 'p', 'effect', 'runs that name the winner']
     """
     arguments.require_type("the table", summary, pd.DataFrame)
     table = summary[[name for name in (columns.PROBLEM, columns.HORIZON, "regret", columns.POLICY) if name in summary]]
@@ -75,6 +77,8 @@ def summary_table(summary: pd.DataFrame) -> pd.DataFrame:
     table["median"] = [_number(one, ",.1f") for one in summary["median"]]
     table["p"] = ["<0.001" if p < 0.001 else _number(p, ".3f") for p in summary["p_wilcoxon"]]
     table["effect"] = [_number(one, ".2f") for one in summary["effect"]]
+    if "accuracy" in summary and summary["accuracy"].notna().any():
+        table[_NAMED] = [_number(share, ".0%") for share in summary["accuracy"]]
     return table
 
 
@@ -135,7 +139,7 @@ def latex_table(frame: pd.DataFrame, *, caption: str = "", label: str = "", note
     """
     arguments.require_type("the table", frame, pd.DataFrame)
     cells = frame.map(lambda cell: _number(cell, ".4g") if isinstance(cell, float) else str(cell))
-    numeric = [all(re.fullmatch(rf"[-+<\d.,e± ]*|{_UNKNOWN}", cell) for cell in cells[name]) for name in cells]
+    numeric = [all(re.fullmatch(rf"[-+<\d.,e±% ]*|{_UNKNOWN}", cell) for cell in cells[name]) for name in cells]
     text = cells.map(_escaped).rename(columns=lambda name: _escaped(str(name))).style.hide(axis="index").to_latex(
         column_format="".join("r" if right else "l" for right in numeric), hrules=True,
         caption=_escaped(caption) or None, label=label or None,

@@ -57,7 +57,7 @@ def command(
     notes = list(_notes(results, dict(zip(dict.fromkeys(regrets), summaries, strict=False))))
     notes += dict.fromkeys([_TESTS, *map(analysis.spread_sentence, tables), *results.notes])
     if out is not None:
-        latex = "\n".join(analysis.latex_table(table, notes=notes) for table in tables)
+        latex = "\n".join(map(partial(_latex, notes=notes), tables))
         frame = results.to_frame(regrets or ("average", "copeland"))
         writers: dict[str, Callable[[Path], Any]] = {
             "results.csv": lambda path: results.to_frame().to_csv(path, index=False, lineterminator="\n"),
@@ -69,6 +69,13 @@ def command(
             click.echo(f"{columns.regret_label(name)}:")
         print_table(table)
     print_answer("", "", notes)
+
+
+def _latex(table: pd.DataFrame, notes: list[str]) -> str:
+    horizons = table[columns.HORIZON].unique()
+    if len(horizons) > 1:
+        return analysis.latex_table(table, notes=notes)
+    return analysis.latex_table(table.drop(columns=columns.HORIZON), notes=[f"horizon: {horizons[0]} steps", *notes])
 
 
 def _notes(results: experiment.StudyResults, summaries: dict[str, pd.DataFrame]) -> Iterator[str]:
@@ -83,7 +90,7 @@ def _notes(results: experiment.StudyResults, summaries: dict[str, pd.DataFrame])
     if pairs and runs < needed:
         yield (
             f"with {runs} repetitions, p is at least {min(1, pairs * 0.5 ** (runs - 1)):.2g} and the effect is"
-            f" inaccurate; at least {needed} repetitions are needed for p < 0.05, and 20 or more are recommended"
+            f" inaccurate; at least {needed} repetitions are needed for p < 0.05"
         )
     for problem in results.problems:
         matrix = results.matrix(problem)
@@ -98,6 +105,8 @@ def _figures(
     keys = [columns.PROBLEM, columns.HORIZON, columns.POLICY]
     frame = frame.assign(**{columns.LOWER_BOUND: frame[columns.PROBLEM].map(bounds)})
     frame = frame.merge(results.summary(columns.REGRET)[[*keys, columns.REFERENCE_ERROR]], "left", keys)
+    methods = [results.sets[key].get(columns.METHOD) for key in zip(frame[keys[0]], frame[keys[2]], strict=True)]
+    frame = frame.assign(**{columns.SLATES: methods})
     if len(results.problems) > 1:
         drawn = analysis.plot_facets(frame, names, **figure.keywords)
         yield f"regret.{figure.figures}", partial(analysis.save_figure, drawn)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ltr_duel import analysis, bandits, interleaving, logs, preferences, simulation
+from ltr_duel import analysis, interleaving, logs, preferences, simulation
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._options import COUNT, OUT_FILE, PATH, FigureOptions, OutputPath, figure_options, option
 from ltr_duel.cli._output import is_set, print_answer, print_at_end, print_table
@@ -97,9 +97,8 @@ def command(
         preferences=matrix if users is not None else None, **run,
     )  # fmt: skip
     picture, about = f"regret.{figure.figures}", source.provenance if source else matrix.provenance
-    of_sets = any(policy and policy.feedback == "slate" for policy in map(bandits.named_policy, results.policies))
-    compared = "\ncoins of the matrix" if source is None else f"\nsets by {slates}" * of_sets
-    title = f"{analysis.origin(about) or file}: {len(matrix)} rankers{compared}"
+    title = f"{analysis.origin(about) or (file and file.name)}: {len(matrix)} rankers"
+    title += "\ncoins of the matrix" if source is None else ""
     if out is not None:
         with files.replacing_files(out) as folder:
             results.save(folder)

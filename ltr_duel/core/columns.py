@@ -89,6 +89,7 @@ def regret_label(column: str) -> str:
 
 REGRET: Final = regret_column("average")
 REFERENCE_ERROR: Final = "reference_error"  # in summaries: what errors of an estimated matrix add to the standard error
+SLATES: Final = "slates"  # in figures: the method with which users compare the sets of a policy
 COPELAND: Final = regret_column("copeland")
 NOBODY: Final = "no ranker is shown to beat all others"  # there is no Condorcet winner, or it is undecided
 

@@ -15,7 +15,8 @@ _PARTS = {
     "vali": "vali|valid|validation|validationset|dev",
     "test": "test|testset",
 }
-_SUFFIX = r"(\.txt|\.dat|\.svm|\.svmlight|\.libsvm)?(\.gz|\.bz2|\.xz)?"
+_ENDING = r"(\.txt|\.dat|\.svm|\.svmlight|\.libsvm)(\.gz|\.bz2|\.xz)?"
+_SUFFIX = rf"({_ENDING}|\.gz|\.bz2|\.xz)?"
 
 
 def feature_files(path: Path, split: str | None = None, fold: int | None = None) -> list[Path]:
@@ -70,13 +71,26 @@ def default_name(path: Path, split: str | None = None, fold: int | None = None) 
 
 
 def _parts(folder: Path, split: str | None, prefix: str = "") -> list[Path]:
-    files = []
-    start = re.escape(prefix) if prefix else "(.*[._-])?"
-    for part in _PARTS if split is None else (split,):
-        pattern = re.compile(rf"{start}({_PARTS[part]}){_SUFFIX}", re.IGNORECASE)
-        same = sorted(file for file in folder.iterdir() if file.is_file() and pattern.fullmatch(file.name))
-        if len(same) > 1:
-            names = ", ".join(file.name for file in same)
+    start = f"({re.escape(prefix)})" if prefix else "(|.*[._-])"
+    present, found, unclear = sorted(file for file in folder.iterdir() if file.is_file()), dict[Path, str](), []
+    parts = {part: rf"{start}({_PARTS[part]})" for part in (_PARTS if split is None else (split,))}
+    for part, name in parts.items():
+        whole = {file: named for file in present if (named := _matched(f"{name}{_SUFFIX}", file))}
+        if len(whole) > 1:
+            names = ", ".join(file.name for file in whole)
             raise InputError(f"{folder}: more than one {part} file ({names}); give the path of one file")
-        files += same
-    return files
+        found |= {file: named[1].lower() for file, named in whole.items()}
+        if not whole:  # such as corpus_vali_head.txt, which may be another corpus
+            unclear += [file for file in present if _matched(rf"{name}[._-].*{_ENDING}", file)]
+    unclear = [file for file in unclear if file not in found]
+    if unclear or len(set(found.values())) > 1:
+        names = ", ".join(file.name for file in dict.fromkeys([*found, *unclear]))
+        raise InputError(
+            f"{folder}: the names do not say that these files are parts of one corpus: {names}; give the path of one"
+            " file, or name the parts alike (train.txt, vali.txt, test.txt)"
+        )
+    return list(found)
+
+
+def _matched(pattern: str, file: Path) -> re.Match[str] | None:
+    return re.fullmatch(pattern, file.name, re.IGNORECASE)

@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ltr_duel.bandits import named_policy
 from ltr_duel.core import FloatVector, InputError, arguments, errors, files, frozen, notebook, several
 from ltr_duel.core import columns as core_columns
 from ltr_duel.preferences import PreferenceMatrix
@@ -154,7 +155,17 @@ class Results:
         """Sentences to print below every table and figure of these runs. Usually there are none."""
         late = [lateness_note(run.key.batch, run.key.delay) for run in self.runs]
         coins = [COINS_NOTE] if any(run.independent_coins for run in self.runs) else []
-        return [*coins, *dict.fromkeys(filter(None, late))]
+        for_sets = {run.label: named_policy(run.label) for run in self.runs if run.compares_sets}
+        replaced = [
+            f"{label} ran as {p.for_sets}, for sets of rankers." for label, p in for_sets.items() if p and p.for_sets
+        ]
+        return [*coins, *replaced, *dict.fromkeys(filter(None, late))]
+
+    @property
+    def slates(self) -> dict[str, str]:
+        """The method with which simulated users compared the sets of a policy, for each policy that compares sets."""
+        of_users = [run for run in self.runs if "slates" in run.key.oracle and run.compares_sets]
+        return {run.label: str(run.key.oracle["slates"]) for run in of_users}
 
     def final(self) -> pd.DataFrame:
         """Return, for each policy, the mean regret at the end, and how often and how soon it finds the winner.
@@ -182,7 +193,7 @@ class Results:
         ``difference`` is the mean difference from the best policy. ``p_wilcoxon`` and ``p_t`` are p-values of paired
         tests, corrected by Holm's method for all pairs of policies. ``effect`` is Cohen's d of the paired differences.
         ``probability`` is the share of repetitions with a higher value than the best policy, where a tie counts as
-        half.
+        half. ``accuracy`` is the share of runs that recommend the Condorcet winner at the end, or NaN without a winner.
 
         If regret is measured by an estimated matrix, ``reference_error`` is the error that this causes in the average
         regret, see `reference_errors`. For other regrets, the error is unknown, and the column is NaN. If the matrix is
@@ -191,7 +202,10 @@ class Results:
         usual = "average" if self.matrix.condorcet_winner is not None else "copeland"
         column = column or core_columns.regret_column(usual)
         regret = core_columns.regret_name(column)
-        table = summarise(self.to_frame((regret,) if regret in REGRETS else ()), column)
+        frame = with_correct(self.to_frame((regret,) if regret in REGRETS else ()), self.matrix.condorcet_winner)
+        right = final_rows(frame).groupby(core_columns.POLICY)[core_columns.CORRECT].mean()
+        table = summarise(frame, column)
+        table["accuracy"] = table[core_columns.POLICY].map(right)
         if column == core_columns.REGRET:
             return table.assign(**{core_columns.REFERENCE_ERROR: self.reference_errors()})
         exact = regret in MEASURED or not self.matrix.standard_error.any()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ltr_duel.bandits import BATCH_NUMBERS, LOOP_NUMBERS, Policy
+from ltr_duel.bandits import BATCH_NUMBERS, LOOP_NUMBERS, Policy, named_policy
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, errors, frozen, numbered
 from ltr_duel.core import digest as core_digest
 from ltr_duel.preferences import PreferenceMatrix
@@ -125,6 +125,12 @@ class RunResult:
     def __post_init__(self) -> None:
         for name in ("checkpoints", "pulls", "exposure", "recommended", "best", "worst", "outcomes"):
             object.__setattr__(self, name, frozen(getattr(self, name)))
+
+    @property
+    def compares_sets(self) -> bool:
+        """Whether the policy is made for sets of arms, or has compared more than two arms in a step."""
+        policy = named_policy(self.label)
+        return bool(policy and policy.feedback == "slate") or not np.array_equal(self.exposure * 2, self.pulls)
 
     @property
     def independent_coins(self) -> bool:

@@ -80,6 +80,8 @@ def test_regret_can_be_drawn_against_the_outcomes_that_were_received(results):
 def test_a_matrix_has_a_bound_if_its_winner_is_known(error, known):
     matrix = PreferenceMatrix(bradley_terry(5).p, standard_error=error * ~np.eye(5, dtype=bool))
     assert (analysis.drawn_bound(matrix) > 0) == known
+    drawn = [plot(simulate(matrix, "rucb", horizon=100)) for plot in (analysis.plot_regret, analysis.plot_accuracy)]
+    assert ["winner\xa0undecided" in ax.get_xlabel() for ax in drawn] == [not known] * 2
 
 
 def test_without_a_winner_copeland_regret_is_drawn_and_no_bound():
@@ -181,7 +183,7 @@ def overlapping(figure):
 
 @pytest.mark.parametrize(("width", "inches"), [("column", 3.3), ("text", 7.0)])
 def test_nothing_is_cut_or_overlaps_in_a_figure_for_a_paper(width, inches):
-    coins_and_error = {"answers": "independent_coins", "reference_error": 123.0, "lower_bound": 3.0}
+    coins_and_error = {"answers": "independent_coins", "slates": "sosm", "reference_error": 123.0, "lower_bound": 3.0}
     rows = [(p, k, t, (k + 1.0) * t) for k, p in enumerate(LONG) for t in (1, 10, 100, 1000) for run in range(2)]
     frame = pd.DataFrame(rows, columns=["policy", "repetition", "t", "regret_average"])
     frame = frame.assign(problem="MSLR-WEB10K-Fold1", horizon=1000, correct=1.0, rankers=5, **coins_and_error)

@@ -125,9 +125,9 @@ def test_without_a_condorcet_winner_regret_is_copeland_regret(succeed, tmp_path)
 
 
 def test_simulated_users_answer_by_a_matrix_of_their_own_or_of_a_file(ltr_duel, succeed, corpus, tmp_path, monkeypatch):
-    titles, draw = [], analysis.plot_regret
-    monkeypatch.setattr(analysis, "plot_regret", lambda *a, **b: titles.append(b["title"]) or draw(*a, **b))
-    users = ("--users", corpus, "--rankers", "features:1,4", "--clicks", "perfect")
+    drawn, draw = [], analysis.plot_regret
+    monkeypatch.setattr(analysis, "plot_regret", lambda *a, **b: drawn.append(draw(*a, **b)) or drawn[-1])
+    users = ("--users", corpus, "--rankers", "features:1,2,4", "--clicks", "perfect")
     words, out = ("--policy", "rucb", *FEW, "--out", tmp_path / "out"), tmp_path / "out" / "results.parquet"
     answer = ltr_duel("simulate", *users, "--comparisons", 200, *words)
     assert "constant within each query in small: 4; they rank by --ties alone" in answer.err
@@ -135,9 +135,12 @@ def test_simulated_users_answer_by_a_matrix_of_their_own_or_of_a_file(ltr_duel, 
     succeed("prefs", "estimate", corpus, *users[2:], "--comparisons", 200, "--out", matrix)
     succeed("simulate", matrix, *users, *words, "--overwrite")
     pd.testing.assert_frame_equal(own, pd.read_parquet(out))
-    succeed("simulate", matrix, *users, *words, "--policy", "mdb", "--overwrite")
-    usual = "small, perfect clicks, method probabilistic: 2 rankers"
-    assert titles == [usual, usual, f"{usual}\nsets by sosm"]
+    shown = succeed("simulate", matrix, *users, *words, "--policy", "auto", "--width", "column", "--overwrite")
+    assert "note: auto ran as auto_sets, for sets of rankers.\n" in shown
+    assert [ax.get_title(loc="left") for ax in drawn[:2]] == [
+        "small, perfect clicks, method probabilistic: 3 rankers"
+    ] * 2
+    assert ["sets by sosm" in ax.get_xlabel() for ax in drawn] == [False, False, True]
 
 
 def test_rankers_are_evaluated_into_a_table_and_three_files(succeed, corpus, tmp_path):

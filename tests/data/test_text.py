@@ -73,18 +73,16 @@ def test_ids_are_the_same_in_every_encoding(tmp_path, encoding):
     assert corpus.query_ids.tolist() == ["voilà", "007"] and ids(corpus) == ["Müller", "null"]
 
 
-def test_a_folder_is_its_parts_in_order(tmp_path):
-    for part, query in (("test", 3), ("a_train", 1), ("x.vali", 2)):
+def test_a_folder_is_its_parts_in_order_but_files_that_may_be_another_corpus_are_refused(tmp_path):
+    for part, query in (("a.test", 3), ("a.train", 1), ("a.train_old", 1), ("A.valid", 2)):
         (tmp_path / f"{part}.txt").write_text(f"0 qid:{query} 1:{query}\n")
-    assert load_dataset(tmp_path).query_ids.tolist() == ["1", "2", "3"]
-    assert load_dataset(tmp_path, split="test").query_ids.tolist() == ["3"]
-
-
-def test_a_common_beginning_of_names_is_a_folder(tmp_path):
-    for part, query in (("train", 1), ("valid", 2), ("test", 3)):
-        (tmp_path / f"set1.{part}.txt").write_text(f"0 qid:{query} 1:{query}\n")
-    assert load_dataset(tmp_path / "set1").query_ids.tolist() == ["1", "2", "3"]
-    assert load_dataset(tmp_path / "set1", split="vali").query_ids.tolist() == ["2"]
+    for path in (tmp_path, tmp_path / "a"):  # the folder, and the common beginning of the names
+        assert load_dataset(path).query_ids.tolist() == ["1", "2", "3"]
+        assert [load_dataset(path, split=part).query_ids.tolist() for part in ("vali", "test")] == [["2"], ["3"]]
+    for old, new in (("A.valid", "a.valid_head"), ("a.valid_head", "b.valid")):  # once ignored, once joined
+        (tmp_path / f"{old}.txt").rename(tmp_path / f"{new}.txt")
+        with pytest.raises(InputError, match=rf"of one corpus: (?=.*a\.train\.txt)(?=.*{new}\.txt).*the path of one"):
+            load_dataset(tmp_path)
 
 
 def test_a_corpus_of_five_folds_is_its_five_test_parts(tmp_path):

@@ -55,8 +55,7 @@ def test_a_summary_has_the_error_of_the_reference_of_each_policy(tmp_path):
     names = ("A", "B", "C")
     estimate = PreferenceMatrix(bradley_terry(3).p, names, 0.01 * ~np.eye(3, dtype=bool))
     save_preferences(estimate, tmp_path / "estimate.parquet")
-    spec = tmp_path / "spec.toml"
-    spec.write_text(
+    (spec := tmp_path / "spec.toml").write_text(
         "policies = ['rucb', 'rmed1']\nhorizon = 200\nrepetitions = 3\n"
         "matrices = [{ name = 'estimate', file = 'estimate.parquet' }]"
     )

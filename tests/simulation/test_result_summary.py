@@ -74,8 +74,11 @@ def test_the_interval_of_few_runs_is_student_s_and_that_of_resamples_is_as_wide(
 
 
 def test_results_summary_is_that_of_their_frame():
-    table = simulate(coins(bradley_terry(4)), ["rucb", "mdb"], horizon=500, repetitions=5).summary()
+    results = simulate(coins(bradley_terry(4)), ["rucb", "mdb"], horizon=500, repetitions=5)
+    table, shares = results.summary(), results.final()["accuracy"].tolist()
     assert list(table["policy"]) == ["rucb", "mdb"] and table["p_wilcoxon"].notna().sum() == 1
+    assert table["accuracy"].tolist() == shares and max(shares) > 0
+    assert summary_table(table)["runs that name the winner"].tolist() == [f"{share:.0%}" for share in shares]
 
 
 def test_latex_escapes_and_aligns():

@@ -207,8 +207,9 @@ def test_power_of_an_effect_alone_depends_on_the_share_that_is_decided(succeed, 
 
 def test_power_from_simulated_users_is_for_a_winner_against_all_others(succeed, refuse, corpus):
     words = ["power", "--users", corpus, "--rankers", "features:1,2,3", "--effect", 0.1]
-    answer, _, _ = succeed(*words).splitlines()
-    assert "show one ranker ahead of 2 others, if the mean outcome is 0.1, with power 0.8" in answer
+    answer, basis, _ = succeed(*words).splitlines()
+    assert "ahead of 2 others, if the mean outcome against the strongest is 0.1, with power 0.8" in answer
+    assert ", 1 is ahead of its strongest rival, 2, by 0." in basis
     many, few = (line.split() for line in succeed(*words, "--effect", 0.2).splitlines()[-2:])
     one_look, any_time = (int(cell.replace(",", "")) for cell in many[1:])
     assert one_look < any_time and int(few[1].replace(",", "")) < one_look

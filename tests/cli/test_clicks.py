@@ -54,6 +54,7 @@ def test_a_fit_that_stopped_early_is_the_first_note_and_explain_compares_all_mod
     assert succeed(*words).splitlines()[2].startswith("note: not converged: pbm; raise --iterations")
     shown = succeed(*words, "--explain")
     assert "2 (limit)" in shown and "standard errors are clustered by query (20)" in shown
+    assert "attention by position (relative: 1 where most clicks are): 1.000, 0." in shown
 
 
 def test_sessions_of_yandex_are_fitted_by_document(succeed, refuse, tmp_path):

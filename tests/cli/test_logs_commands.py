@@ -90,6 +90,7 @@ def test_a_bad_line_is_named_and_may_be_skipped(ltr_duel, refuse, tmp_path):
     answer = ltr_duel("logs", "check", path)
     assert answer.code == 1 and "1 line cannot be used" in answer.out
     refuse("2 bad lines; 1 may be skipped", "logs", "compare", path, "--skip-bad", 1)
+    refuse("on the list of 1 (1 is the top) (1 bad line; --skip-bad 100 skips up to 100)", "clicks", "fit", path)
 
 
 def test_control_characters_in_names_do_not_reach_the_terminal(succeed, ltr_duel, tmp_path):

@@ -56,6 +56,7 @@ def test_a_simulated_log_is_checked_compared_and_planned_with(succeed, simulated
     assert answer.startswith("stop: ranker 1 wins.") and clearest.startswith("1 > 2: mean +")
     assert ", impressions 3,000, " in clearest
     assert note.startswith("note: clicks.parquet: 3,000 impressions") and note.endswith(" more with --explain)")
+    assert "; 8 checks passed, 2 could not be made (" in note
     assert "<script" not in page.read_text() and "Stop: ranker 1 wins." in page.read_text()
     assert succeed("prefs", "show", matrix).startswith("Condorcet winner: 1.")
     answer, basis, _ = succeed("power", log, "--effect", 0.1).splitlines()
@@ -183,7 +184,8 @@ def test_a_failing_check_and_a_change_of_users_are_in_the_answer(ltr_duel, succe
     assert note.startswith("note: fails: owners of position 1: old owns 100.00%")
     assert ltr_duel("logs", "check", path).code == 1
     path = log_of(tmp_path / "log.jsonl", [1] * 200 + [1, -1] * 100).path
-    assert "users or rankers changed" in succeed("logs", "compare", path, "--no-checks")
+    changed = " Users or rankers changed, so do not trust that the means stay as they are."
+    assert succeed("logs", "compare", path, "--no-checks").splitlines()[0].endswith(changed)
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def check(log: LogOptions, outcome: str, planned: str | None) -> None:
     """
     click_log = log.open(outcome, skip_bad=None)
     facts = logs.describe_log(click_log)
-    findings = logs.check_log(click_log, planned=planned or "") if facts.rankers else []
+    findings = logs.check_log(click_log, planned=planned or "")
     echo_lines([*facts.lines, *(f"  {line}" for line in logs.finding_lines(findings))])
     if facts.bad or any(finding.verdict == "fails" for finding in findings):
         sys.exit(1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ltr_duel.core import InputError
-from ltr_duel.logs import ClickLog, compare_log, describe_log
+from ltr_duel.logs import ClickLog, check_log, compare_log, describe_log
 from ltr_duel.logs.table import NO_CREDIT
 from tests.logs.tables import compared, impression, rows_of, write
 
@@ -212,6 +212,17 @@ def test_the_search_config_of_an_event_is_the_ranker_of_its_item_without_owners(
     records = [query(n) for n in range(3)]
     records += [click(0, item="b", search_config="new"), click(1, item="a", search_config="old"), click(1, item="b")]
     assert compared(write(tmp_path / "ubi.ndjson", records), format="ubi") == (1, 1, 1)
+
+
+def test_queries_of_one_id_are_one_impression_and_every_record_is_accounted_for(tmp_path):
+    hits = [[], ["a", "b"], ["b"]], [["a"], []], [["a"]]
+    records = [query(n) | {"query_response_hit_ids": one} for n, lists in enumerate(hits) for one in lists]
+    records[-1]["query_id"] = None
+    log = ClickLog(write(tmp_path / "ubi.ndjson", [*records, click(0, item="b")]), format="ubi", skip_bad=None)
+    facts, said = describe_log(log), "5 queries have 2 ids: queries of the same id are one impression; 1 id with"
+    assert facts.impressions == 2 and facts.lines[3] == f"{said} different lists: the first list counts"
+    assert facts.lines[-1].endswith(":6: a query has no query_id")
+    assert {one.name: one.verdict for one in check_log(log)}["owners of position 1"] == "not checked"
 
 
 def test_records_without_rankers_are_refused_for_that_and_not_for_a_line(real_data):

@@ -76,14 +76,11 @@ def test_clicks_become_judgements(succeed, tmp_path):
     assert (tmp_path / "labels.attractiveness.csv").exists()
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["--out", "users.txt"], "must end with .json"),
-        (["--by", "document", "--out", "users.json"], "needs grades on every row"),
-        (["--by", "grade", "--qrels", "x.qrels"], "are fitted by document and --by grade by grade: give two commands"),
-    ],
-)
+@pytest.mark.parametrize(("words", "sentence"), [
+    (["--out", "users.txt"], "must end with .json"),
+    (["--by", "document", "--out", "users.json"], "needs grades on every row"),
+    (["--by", "grade", "--qrels", "x.qrels"], "are fitted by document and --by grade by grade: give two commands"),
+])  # fmt: skip
 def test_what_cannot_be_fitted_is_refused(refuse, words, sentence, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = log_of(tmp_path, [row(n, "q", ["a", "b"], [1], grades=[1, 0]) for n in range(8)])

@@ -188,14 +188,11 @@ def test_a_failing_check_and_a_change_of_users_are_in_the_answer(ltr_duel, succe
     assert succeed("logs", "compare", path, "--no-checks").splitlines()[0].endswith(changed)
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["--guardrail", "buy:few"], "'few' is not a valid float"),
-        (["--outcome", "clik"], "did you mean 'click'"),
-        (["--margin", 0.05], "--margin requires --stop-at"),
-    ],
-)
+@pytest.mark.parametrize(("words", "sentence"), [
+    (["--guardrail", "buy:few"], "'few' is not a valid float"),
+    (["--outcome", "clik"], "did you mean 'click'"),
+    (["--margin", 0.05], "--margin requires --stop-at"),
+])  # fmt: skip
 def test_impossible_options_of_compare_are_refused(refuse, shop, words, sentence):
     refuse(sentence, *shop, *words)
 

@@ -111,9 +111,8 @@ def test_of_several_rankers_the_leader_and_its_strongest_rival_are_named(compari
     found, others = comparisons["three"], "against each of the 2 others; 2 of 3 pairs are decided"
     decision = decided(found, stop=False)
     standing, row = standing_lines(found, decision)
-    assert standing == f"old leads {others}. Its strongest rival is new." and row.startswith(
-        "old > new: mean +0.4000, "
-    )
+    assert standing == f"old leads {others}. Its strongest rival is new."
+    assert row.startswith("old > new: mean +0.4000, ")
     pairs = decision.pairs[0], decision.pairs[1]._replace(mean=-0.4), decision.pairs[2]
     said = f"no ranker leads {others} (--explain lists them).", ""
     assert standing_lines(found, decision._replace(pairs=pairs)) == said

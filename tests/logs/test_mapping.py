@@ -147,19 +147,16 @@ def test_rows_of_one_search_are_one_exposure_with_its_items_by_place(tmp_path, k
     assert compared(**mapped(log.path, FLAT)) == (2, 1, 1)
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"team": "new"}, "document 'a' belongs to two rankers, old and new (lines 3 and 4)"),
-        ({"team": None}, "document 'a' belongs to two rankers, old and none (lines 3 and 4)"),
-        ({"place": 3}, "document 'a' is at the positions 1 and 3 (lines 3 and 4)"),
-        ({"doc": "c"}, "document 'c' is at a position that has two documents, a and c (lines 3 and 4)"),
-        ({"place": "top"}, "the position of an item must be a whole number, not top"),
-        ({"who": "v", "doc": "c", "place": 3}, "the rows of its items differ in 'user'"),
-        ({"moment": 6.0}, ""),
-        ({"who": None}, ""),
-    ],
-)
+@pytest.mark.parametrize(("changed", "message"), [
+    ({"team": "new"}, "document 'a' belongs to two rankers, old and new (lines 3 and 4)"),
+    ({"team": None}, "document 'a' belongs to two rankers, old and none (lines 3 and 4)"),
+    ({"place": 3}, "document 'a' is at the positions 1 and 3 (lines 3 and 4)"),
+    ({"doc": "c"}, "document 'c' is at a position that has two documents, a and c (lines 3 and 4)"),
+    ({"place": "top"}, "the position of an item must be a whole number, not top"),
+    ({"who": "v", "doc": "c", "place": 3}, "the rows of its items differ in 'user'"),
+    ({"moment": 6.0}, ""),
+    ({"who": None}, ""),
+])  # fmt: skip
 def test_rows_of_one_search_that_contradict_each_other_are_refused_with_both_lines(tmp_path, changed, message):
     rows = flat("s1", "ab", ["old", "new"], "b")  # the row of a is the second in the file
     settings = mapped(write(tmp_path / "items.csv", [*rows, rows[1] | changed]), FLAT)
@@ -197,10 +194,8 @@ def test_ordinals_count_from_where_their_application_begins(tmp_path):
     records = []
     for application, base in (("one", 0), ("two", 1)):
         about = {"application": application, "query_id": application, "timestamp": 1_700_000_000_000}
-        records += [
-            {"index": {}},
-            about | {"user_query": "q", "query_attributes": query(0, owners=[0, 1])["query_attributes"]},
-        ]
+        attributes = query(0, owners=[0, 1])["query_attributes"]
+        records += [{"index": {}}, about | {"user_query": "q", "query_attributes": attributes}]
         for k, (action, item) in enumerate((("impression", "a"), ("impression", "b"), ("click", None))):
             seen = {"object": {"object_id": item}} if item else {}
             seen |= {"position": {"ordinal": base + min(k, 1)}}

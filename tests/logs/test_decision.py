@@ -110,12 +110,14 @@ def test_a_winner_whose_mean_has_drifted_is_not_to_be_trusted(tmp_path):
 def test_of_several_rankers_the_leader_and_its_strongest_rival_are_named(comparisons):
     found, others = comparisons["three"], "against each of the 2 others; 2 of 3 pairs are decided"
     decision = decided(found, stop=False)
-    standing, row = standing_lines(found, decision)
-    assert standing == f"old leads {others}. Its strongest rival is new."
-    assert row.startswith("old > new: mean +0.4000, ")
-    pairs = decision.pairs[0], decision.pairs[1]._replace(mean=-0.4), decision.pairs[2]
-    said = f"no ranker leads {others} (--explain lists them).", ""
-    assert standing_lines(found, decision._replace(pairs=pairs)) == said
+    old, third, rest = decision.pairs
+
+    def standing(mean):
+        return standing_lines(found, decision._replace(pairs=(old, third._replace(mean=mean), rest)))
+
+    assert standing(-0.1) == (f"no ranker leads {others} (--explain lists them).", "")
+    assert standing(0.1)[0] == f"old leads {others}. Its strongest rival is third."
+    assert standing(0.1)[1].startswith("old > third: mean +0.1000, ")
 
 
 def three(ab, ac, bc, confidence=0.95):

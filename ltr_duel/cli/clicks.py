@@ -21,7 +21,7 @@ def command() -> None:
 
 @command.command()
 @click.argument("file", metavar="LOG", type=PATH)
-@click.option("--format", default="", help="jsonl, csv, parquet or yandex.  [default: from the name of LOG]")
+@click.option("--format", default="", help="jsonl, csv, parquet, ubi or yandex.  [default: from the name of LOG]")
 @skip_bad
 @click.option("--model", "models", multiple=True, help="Model to fit; repeatable.  [default: all]")
 @click.option("--by", default="auto", help="document or grade: the unit of attraction.  [default: grade if known]")

@@ -46,7 +46,7 @@ def check(log: LogOptions, outcome: str, planned: str | None) -> None:
     """
     click_log = log.open(outcome, skip_bad=None)
     facts = logs.describe_log(click_log)
-    findings = logs.check_log(click_log, planned=planned or "") if facts.rankers else []
+    findings = logs.check_log(click_log, planned=planned or "")
     echo_lines([*facts.lines, *(f"  {line}" for line in logs.finding_lines(findings))])
     if facts.bad or any(finding.verdict == "fails" for finding in findings):
         sys.exit(1)
@@ -101,16 +101,14 @@ def compare(
     if report is not None:
         logs.save_comparison(comparison, decision, report, parts=parts)
     print_at_end(path for path in (out, report) if path is not None)
-    table = logs.comparison_table(comparison, decision, len(comparison.pairs))
-    row, names = table.iloc[0], [*table.columns[-3:], *table.columns[2:-3]]
-    clearest = f"{row['pair']}: " + ", ".join(f"{name} {row[name]}" for name in names)
     failures = logs.finding_lines(decision.findings or (), only_failures=True)
-    facts = [line.removeprefix("note: ") for line in logs.comparison_lines(comparison)]
+    facts = [line.removeprefix("note: ") for line in logs.comparison_lines(comparison, decision.findings or ())]
     notes = [*undivided, *failures, *decision.notes, *facts, *logs.column_notes(comparison, decision)]
-    print_answer(decision.sentence, clearest, dict.fromkeys(notes))
+    standing = "\n".join(filter(None, logs.standing_lines(comparison, decision)))
+    print_answer(decision.sentence, standing, dict.fromkeys(notes))
     echo_lines(decision.guardrails)
     if is_set("explain"):
-        print_table(table)
+        print_table(logs.comparison_table(comparison, decision, len(comparison.pairs)))
     asked = [part for part in parts if part.by in ("outcome", *divisions)]  # the report has all parts
     for part in asked:
         print_table(logs.subgroup_table(part, _ROWS))

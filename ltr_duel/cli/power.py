@@ -43,45 +43,47 @@ def command(
     """Plan how many impressions an experiment needs to show the better ranker.
 
     One number holds if you look at the results once, at the end. The other number holds for looks at any time. With
-    more than two rankers, one ranker must be ahead of each other ranker by the effect. How much outcomes vary is
-    estimated from a LOG or from simulated users (--users). With --effect alone, this variation is assumed.
+    more than two rankers, one ranker must win against all others; the effect is that against its strongest rival. How
+    much outcomes vary is estimated from a LOG or from simulated users (--users). With --effect alone, it is assumed.
     """
     if log.is_given and users is not None:
         raise InputError("give either a LOG, or --users with a corpus")
-    rankers, notes, errors_in = 2, list[str](), f"with power {power:g} at confidence {confidence:g}"
+    notes, errors_in = list[str](), f"with power {power:g} at confidence {confidence:g}"
     if users is not None:
         rankings = corpus.rankings(users, jobs)
         number = max(_ALL // max(math.comb(len(rankings.names), 2), 1), _EACH)
         matrix = preferences.estimate_preferences(
             rankings, clicks=clicks, method=_METHOD, comparisons=number, seed=seed, jobs=jobs, variance_reduction="none"
         )
-        pairs, rankers, basis = logs.pairs_in_matrix(matrix), len(matrix), f"simulated users ({clicks}), {_METHOD}"
+        pairs, basis = logs.pairs_in_matrix(matrix), f"simulated users ({clicks}), {_METHOD}"
     elif log.is_given:
         if len(logs.single_outcomes([outcome])) > 1:
             raise InputError(f"--outcome {outcome}: not for a ratio; give one of its two outcomes")
         comparison = logs.compare_log(log.open(outcome, skip_bad=skip_bad))
-        pairs, rankers = logs.pairs_in_log(comparison), len(comparison.names)
+        pairs = logs.pairs_in_log(comparison)
         basis = f"{comparison.impressions:,} impressions of {comparison.provenance['log']}"
         notes = [warning for warning in comparison.warnings if warning.startswith("the errors rest on few clusters")]
     else:
         _print_assumed(effects, power=power, confidence=confidence)
         return
-    chosen = pairs[0]  # the pair with the largest effect
-    own = round(abs(chosen.effect), 4)
-    usual = sorted(effect for effect in {*_EFFECTS, own} if 1e-3 <= effect <= chosen.largest)
-    wanted = list(effects) or usual or [chosen.largest]
-    sizes = logs.required_impressions(
-        chosen, wanted, confidence=confidence, tests=rankers * (rankers - 1) // 2,
-        power=1 - (1 - power) / (rankers - 1),  # of each pair, so that all pairs of the winner are found (union bound)
-    )  # fmt: skip
+    chosen, others = pairs[0], len(pairs)  # the pair with the strongest rival
+    own = round(max(chosen.effect, 0.0), 4)
+    largest = min(pair.largest for pair in pairs)
+    usual = sorted(effect for effect in {*_EFFECTS, own} if 1e-3 <= effect <= largest)
+    wanted = list(effects) or usual or [largest]
+    sizes = logs.required_impressions(pairs, wanted, power=power, confidence=confidence)
     size = sizes[wanted.index(own)] if own in wanted else sizes[-1]
-    goal = "which of two rankers is better" if rankers == 2 else f"one ranker ahead of {rankers - 1} others"
-    ahead, behind = (chosen.first, chosen.second)[:: 1 if chosen.effect >= 0 else -1]
-    leads = f"{ahead} is ahead of {behind} by {own:.4f} (shrunk towards 0)"
+    goal, of_all, against = "which of two rankers is better", "", ""
+    rival = chosen.second
+    if others > 1:
+        goal, of_all, against = f"one ranker ahead of {others} others", " of all others", " against the strongest"
+        rival = f"its strongest rival, {rival},"
+    leads = f"{chosen.first} is ahead of {rival} by {own:.4f} (shrunk towards 0)"
+    nobody = f"no ranker is clearly ahead{of_all}" + " (the estimate shrinks to 0)" * (chosen.effect == 0)
     print_answer(
         f"{_number(size, size.fixed)} impressions with one look at the end, or {_number(size, size.sequential)} with"
-        f" looks at any time, show {goal}, if the mean outcome is {size.effect:.4g}, {errors_in}.",
-        f"According to {basis}, {leads if own else 'no ranker is clearly ahead (the estimate shrinks to 0)'}.",
+        f" looks at any time, show {goal}, if the mean outcome{against} is {size.effect:.4g}, {errors_in}.",
+        f"According to {basis}, {leads if own else nobody}.",
         [
             *["there are too few users or queries for a close number"] * size.few_users,
             *notes,

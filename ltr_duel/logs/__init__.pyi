@@ -27,6 +27,7 @@ from .report import column_notes as column_notes
 from .report import comparison_lines as comparison_lines
 from .report import comparison_table as comparison_table
 from .report import save_comparison as save_comparison
+from .report import standing_lines as standing_lines
 from .report import subgroup_note as subgroup_note
 from .report import subgroup_table as subgroup_table
 from .report import usual_subgroups as usual_subgroups

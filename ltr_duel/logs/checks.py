@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
-from ltr_duel.core import InputError, errors
+from ltr_duel.core import InputError, errors, several
 from ltr_duel.logs.engine import Relation, named
 from ltr_duel.logs.table import EARLIEST, FIRST_HOUR, LATEST, LOG_COLUMNS, NO_RANKER, NO_RANKERS
 
-_AGAIN = " (rows of an impression may differ in time only; keep the first, or skip the others with --skip-bad)"
+_AGAIN = " (rows of an impression may differ in time only; keep the first)"
 _GRADES = 1000  # largest grade
 _UNIT = "must be in seconds or milliseconds since 1970"
 _MILLIS = "{coalesce(try_cast(time * 1000 AS HUGEINT)::VARCHAR, (time * 1000)::VARCHAR)}"
@@ -122,8 +122,9 @@ class BadLines:
 
         lines = sorted(reasons.keys() - self._reasons.keys())
         if self._allowed is not None and self.count + len(lines) > self._allowed:
-            beyond = f" ({self._allowed + 1:,} bad lines; {self._allowed:,} may be skipped)" if self._allowed else ""
-            raise InputError(message(lines[self._allowed - self.count]) + beyond)
+            skipped = f"{self._allowed:,} may be skipped" if self._allowed else "--skip-bad 100 skips up to 100"
+            number = several(self.count + len(lines), "bad line")
+            raise InputError(f"{message(lines[self._allowed - self.count])} ({number}; {skipped})")
         self._reasons |= {line: reasons[line] for line in lines}
         for line in lines:
             if reasons[line] not in self._first:

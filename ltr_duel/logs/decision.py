@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 FEWEST = 20.0  # minimum effective number of observations for a projection
 _FAR = 1000  # largest multiple of the present impressions that a projection names
 _CLUSTERS = {"user": "users", "query": "queries"}
+_DISTRUST = " Users or rankers changed, so do not trust that the means stay as they are."
 
 
 class PairDecision(NamedTuple):
@@ -72,7 +73,7 @@ class Decision(NamedTuple):
     verdict: str  # "stop", "no difference", "go on", or "no decision" if a check or guardrail fails
     winner: str | None  # the ranker that wins against all others by the primary outcome alone
     sentence: str  # the verdict with its reason
-    notes: tuple[str, ...]  # what else you should know: guardrails, changes of users or rankers
+    notes: tuple[str, ...]  # what else you should know, for example about guardrails
     pairs: tuple[PairDecision, ...]  # in the order of the comparison
     labels: tuple[str, ...]  # for each pair, its verdict in the table
     confidence: float  # confidence of the decision
@@ -134,17 +135,18 @@ def decide(
     further, ahead = _projection(names, pairs)
     winner, verdicts = None if further else ahead, {pair.verdict for pair in pairs}
     verdict = "stop" if winner else "go on" if "go on" in verdicts else max(verdicts)
+    changed = any(warning.endswith(CHANGED) for warning in comparison.warnings)
     sentence = _one_look(comparison, pairs, winner)
     if every_look:
         who = "" if comparison.adaptive else _CLUSTERS.get(comparison.cluster, "")
-        sentence = running_sentence(names, pairs, margin, comparison.impressions, "impressions", who)
+        sentence = running_sentence(names, pairs, margin, comparison.impressions, "impressions", who, changed=changed)
+    sentence += _DISTRUST * changed
     findings = tuple(comparison.findings) if checks else None
     failed = [finding.name for finding in findings or () if finding.verdict == "fails"]
     guardrails = _guardrails(comparison, confidence, every_look=every_look)
     protecting = [guardrail for guardrail in guardrails if guardrail.ahead == winner]
     broken = [guardrail for guardrail in protecting if not guardrail.holds]
-    notes = [warning for warning in comparison.warnings if warning.endswith(CHANGED)]
-    notes += filter(None, [comparison.provenance.get("caution")])
+    notes = list(filter(None, [comparison.provenance.get("caution")]))
     if protecting and not broken:
         held = "The guardrail holds" if len(protecting) == 1 else f"All {len(protecting)} guardrails hold"
         notes.append(f"{held} for ranker '{winner}'.")
@@ -212,12 +214,19 @@ def _projection(names: Sequence[str], pairs: Sequence[PairDecision]) -> tuple[fl
     all_shown = len(pairs) == len(names) * (len(names) - 1) // 2
     shown = max((pair.more for pair in pairs), default=np.inf) if all_shown else np.inf
     ways: list[tuple[float, str | None]] = [(shown, None)]
+    if name := leader(names, pairs):
+        ways.append((max((pair.more_to_win for pair in pairs if name in pair[:2]), default=np.inf), name))
+    return min(ways, key=lambda way: (way[0], not way[1]))
+
+
+def leader(names: Sequence[str], pairs: Sequence[PairDecision]) -> str | None:
+    """Return the ranker whose mean outcome is ahead of each other ranker so far, or None."""
     for name in names:
         own = [pair for pair in pairs if name in pair[:2]]
         leads = all((pair.first if pair.mean > 0 else pair.second) == name and pair.mean != 0 for pair in own)
         if len(own) == len(names) - 1 and leads:
-            ways.append((max((pair.more_to_win for pair in own), default=np.inf), name))
-    return min(ways, key=lambda way: (way[0], not way[1]))
+            return name
+    return None
 
 
 def _too_few(winner: str | None, pairs: Sequence[PairDecision]) -> bool:
@@ -233,18 +242,19 @@ def impressions_to_go(names: Sequence[str], pairs: Sequence[PairDecision]) -> fl
 
 def running_sentence(
     names: Sequence[str], pairs: Sequence[PairDecision], margin: float, impressions: int,
-    unit: str = "pages of several rankers", who: str = "",
+    unit: str = "pages of several rankers", who: str = "", *, changed: bool = False,
 ) -> str:  # fmt: skip
     """Return a sentence that says whether the experiment can stop, and why.
 
     unit: name of an observation, in the plural.
     who: name of the clusters, "users" or "queries"; "" if there are none.
+    changed: whether users or rankers have changed.
     """
     further, winner = _projection(names, pairs)
     if further == 0:
         if winner:
-            later = "So far its mean outcome is ahead; a later change of users or rankers is not ruled out."
-            return f"stop: ranker {winner} wins{_against_all(names)}. {later}"
+            later = "." if changed else "; a later change of users or rankers is not ruled out."
+            return f"stop: ranker {winner} wins{_against_all(names)}. So far its mean outcome is ahead{later}"
         if all(pair.verdict == "no difference" for pair in pairs):
             return f"no difference: the mean outcome of every pair is within {margin:g} of a tie."
         return "stop: every pair is decided, and no ranker wins against all others."
@@ -267,13 +277,11 @@ def running_sentence(
 
 def _one_look(comparison: Comparison, pairs: Sequence[PairDecision], winner: str | None) -> str:
     p = max(pair.p for pair in pairs)
-    reason = f"p {'< 1e-12' if p < 1e-12 else f'= {p:.3g}'}"
-    if len(pairs) > 1:
-        reason = f"{sum(bool(pair.winner) for pair in pairs)} of {len(pairs)} pairs are decided"
+    reason = "" if len(pairs) > 1 else f" (p {'< 1e-12' if p < 1e-12 else f'= {p:.3g}'})"
     answer = f"ranker {winner} wins" if winner else "no ranker is shown to win"
     once = "This is valid for one planned look; use --stop-at to look repeatedly."
     never = "" if winner else _never_shown(comparison.names, comparison.named_pairs)
-    return f"{answer}{_against_all(comparison.names)} ({reason}). {once} {never}".strip()
+    return f"{answer}{_against_all(comparison.names)}{reason}. {once} {never}".strip()
 
 
 def _no_decision(failed: Sequence[str], broken: Sequence[Guardrail], winner: str | None) -> str:

@@ -89,6 +89,7 @@ def describe_log(log: ClickLog) -> LogFacts:
         if facts["users"]
         else "no values in 'user': checks count each impression as one user, and 'logs compare' clusters its errors by"
         " query (not at all after a policy that reacts to outcomes)",
+        *log.loaded.notes,
         *_not_counted(log),
         *(f"credit for {several(number, 'impression')} is based on {_FORMS[name]}" for name, number in forms.items()),
     ]

@@ -99,6 +99,12 @@ def robots(n: int, lists: IntVector, clicked: IntVector, users: IntVector) -> Fi
     return limited("robots", theirs / n, RATE, sentence)
 
 
+def check_counts(findings: Sequence[Finding]) -> str:
+    """Return how many checks passed and how many could not be made."""
+    passed, left = (sum(finding.verdict == verdict for finding in findings) for verdict in ("sound", "not checked"))
+    return f"{several(passed, 'check')} passed" + f", {left} could not be made" * bool(left)
+
+
 def finding_lines(findings: Sequence[Finding], *, only_failures: bool = False) -> list[str]:
     """Return the findings as lines of text, failures first."""
     verdicts = ("fails",) if only_failures else ("fails", "sound", "not checked")

@@ -38,7 +38,7 @@ _COLUMNS = {"log": tuple(LOG_COLUMNS), "exposures": (*EXPOSURE, *_ITEM), "events
 _SETTINGS = ("file", "table", "where")
 _SESSION = ": one impression is one list; is its key a session, or a user?"
 _LONGEST = 300  # maximum number of characters of an engine's message
-_NO_OBJECT = """CASE WHEN NOT json_valid(text) THEN 'not valid JSON, or truncated'
+NO_OBJECT = """CASE WHEN NOT json_valid(text) THEN 'not valid JSON, or truncated'
   WHEN json_type(text) <> 'OBJECT' THEN 'not a JSON object with the columns as keys' END"""
 
 
@@ -174,7 +174,7 @@ def _json_lines(engine: Engine, part: Part, paths: Sequence[Path]) -> tuple[File
     columns = part.columns_in(have) if have else _COLUMNS[part.name]
     structure = quoted(json.dumps(dict.fromkeys(columns, "JSON")))
     values = f"unnest(from_json(CASE WHEN json_valid(text) THEN text END, {structure}))"
-    return files, f"SELECT line AS origin, {_NO_OBJECT} AS fault, {values} FROM lines"
+    return files, f"SELECT line AS origin, {NO_OBJECT} AS fault, {values} FROM lines"
 
 
 def create_lines(engine: Engine, paths: Sequence[Path]) -> FileRows:

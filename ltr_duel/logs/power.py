@@ -1,7 +1,7 @@
-"""Sample sizes: how many impressions an experiment needs to show a difference between two rankers.
+"""Sample sizes: how many impressions an experiment needs to show that one ranker is ahead of all others.
 
 There are two sample sizes. One is for a single look at the end of the experiment, and the other is for any number of
-looks. Both depend on the effect and on the design effect. The effect is the mean outcome of the pair. The design effect
+looks. Both depend on the effect and on the design effect. The effect is the mean outcome of a pair. The design effect
 is the factor by which the variance of the mean increases because outcomes of a user are correlated.
 
 With fewer than 40 users, a sample size is only a lower limit. The true sample size may be up to a third larger.
@@ -54,33 +54,40 @@ class PairVariance(NamedTuple):
 
 
 class SampleSize(NamedTuple):
-    """How many impressions, counted over all pairs, an experiment needs to detect an effect of a pair."""
+    """How many impressions, counted over all pairs, an experiment needs to show that a ranker wins."""
 
-    effect: float
+    effect: float  # mean outcome of the ranker against its strongest rival
     fixed: float  # for one look at the end
     sequential: float  # for looks at any time
     few_users: bool = False  # whether there are so few users that the numbers are only lower limits
 
 
 def required_impressions(
-    pair: PairVariance, effects: Sequence[float] = (), *, power: float = 0.8, confidence: float = 0.95, tests: int = 1
+    pair: PairVariance | Sequence[PairVariance],
+    effects: Sequence[float] = (),
+    *,
+    power: float = 0.8,
+    confidence: float = 0.95,
+    tests: int = 0,
 ) -> list[SampleSize]:
-    """Return how many impressions an experiment needs to detect effects of given sizes.
+    """Return how many impressions an experiment needs to show that a ranker is ahead of each of its rivals.
 
-    The numbers are valid if users return as often as before, and if the pair keeps its share of the impressions.
+    The numbers are valid if users return as often as before, and if the pairs keep their shares of the impressions.
 
     Parameters
     ----------
-    pair : PairVariance
-        The pair of rankers.
+    pair : PairVariance or sequence of PairVariance
+        The pair of the ranker and its rival. For several rivals, give a pair for each, the strongest rival first.
     effects : sequence of float
-        The effects to detect: mean outcomes above 0 and at most ``pair.largest``. By default, the effect of ``pair``.
+        Mean outcomes of the first pair, above 0 and possible in all pairs. The effects of the other pairs are as given,
+        or equal to this effect if it is larger. By default, the effect of the first pair.
     power : float
-        The probability, above 0 and below 1, that an effect of this size is detected.
+        The probability, above 0 and below 1, that the ranker is found to be ahead of all of its rivals.
     confidence : float
         One minus the probability that the experiment finds an effect although there is none.
     tests : int
-        The number of pairs that are tested: K (K - 1) / 2 for K rankers. The error probability is divided among them.
+        The number of pairs that are tested. The error probability is divided among them. By default, the number of all
+        pairs of the ranker and its rivals.
 
     Returns
     -------
@@ -90,7 +97,7 @@ def required_impressions(
     Raises
     ------
     InputError
-        If a number is out of range, or if an effect is above ``pair.largest``.
+        If a number is out of range, or if an effect is above ``largest`` of a pair.
 
     Examples
     --------
@@ -100,32 +107,40 @@ def required_impressions(
     """
     errors.require_between("the power", power, 1e-6, 1 - 1e-6)
     errors.require_between("the confidence", confidence, 1e-9, 1 - 1e-9)
-    if pair.square > 1:
-        raise InputError(f"outcomes of mean square {pair.square:.3g} are not within -1 to 1")
+    pairs = [pair] if isinstance(pair, PairVariance) else list(pair)
+    level = (1 - confidence) / (tests or len(pairs) * (len(pairs) + 1) // 2)
+    for one in pairs:
+        if one.square > 1:
+            raise InputError(f"outcomes of mean square {one.square:.3g} are not within -1 to 1")
     sizes = []
-    for effect in effects or (abs(pair.effect),):
+    for effect in effects or (abs(pairs[0].effect),):
         errors.require_between("the effect (a mean outcome)", effect, 1e-6, 1)
-        if effect > pair.largest * (1 + 1e-12):
-            raise InputError(
-                f"an effect of {effect:.4g} is impossible: the largest mean outcome of {pair.first} against"
-                f" {pair.second} is {pair.largest:.4g}, because their mean square is {pair.square:.4g}"
-            )
-        fixed, sequential = (_impressions(pair, effect, power, (1 - confidence) / tests, always=k > 0) for k in (0, 1))
-        sizes.append(SampleSize(effect, fixed, sequential, fixed / pair.each < FEWEST * pair.size))
+        for one in pairs:
+            if effect > one.largest * (1 + 1e-12):
+                raise InputError(
+                    f"an effect of {effect:.4g} is impossible: the largest mean outcome of {one.first} against"
+                    f" {one.second} is {one.largest:.4g}, because their mean square is {one.square:.4g}"
+                )
+        gaps = [pairs[0]._replace(effect=effect), *(one._replace(effect=max(effect, one.effect)) for one in pairs[1:])]
+        fixed, sequential = (_impressions(gaps, power, level, always=k > 0) for k in (0, 1))
+        few = any(fixed / one.each < FEWEST * one.size for one in pairs)
+        sizes.append(SampleSize(effect, fixed, sequential, few))
     return sizes
 
 
-def _impressions(pair: PairVariance, effect: float, power: float, level: float, *, always: bool) -> float:
-    def missing(log_n: float) -> float:
-        return _power_beyond(pair, effect, math.exp(log_n), level, always=always) - float(special.ndtri(power))
+def _impressions(pairs: Sequence[PairVariance], power: float, level: float, *, always: bool) -> float:
+    def missing(log_n: float) -> float:  # the misses of all pairs together may be at most 1 - power (union bound)
+        beyond = [_power_beyond(one, math.exp(log_n) / one.each, level, always=always) for one in pairs]
+        return 1 - power - float(special.ndtr(-np.array(beyond)).sum())
 
-    low, high = math.log(2 * pair.size), math.log(1e14)
+    low, high = math.log(2 * max(one.size * one.each for one in pairs)), math.log(1e14)
     if missing(high) < 0:
         return math.inf
-    return math.exp(low if missing(low) >= 0 else optimize.brentq(missing, low, high, rtol=1e-10)) * pair.each
+    return math.exp(low if missing(low) >= 0 else optimize.brentq(missing, low, high, rtol=1e-10))
 
 
-def _power_beyond(pair: PairVariance, effect: float, n: float, level: float, *, always: bool) -> float:
+def _power_beyond(pair: PairVariance, n: float, level: float, *, always: bool) -> float:
+    effect = pair.effect
     square = max(pair.square, effect)  # a mean of fractional outcomes may exceed their mean square
     added, users = math.sqrt(pair.design * pair.size), n / pair.size
     clustered = n * (square - effect**2) * pair.design
@@ -149,7 +164,7 @@ def shrunk(mean: FloatVector, error: FloatVector) -> FloatVector:
 
 
 def pairs_in_log(comparison: Comparison) -> list[PairVariance]:
-    """Return the pairs of rankers in a log. The pair with the largest effect comes first."""
+    """Return the pairs of the best ranker in a log. The pair with its strongest rival comes first."""
     if comparison.adaptive:
         names = " and ".join(comparison.provenance["policies"])
         raise InputError(
@@ -169,23 +184,31 @@ def pairs_in_log(comparison: Comparison) -> list[PairVariance]:
     effects = shrunk(comparison.cautious.mean, comparison.cautious.error)
     columns = effects, np.minimum(square, 1.0), upper, np.maximum(size, upper), comparison.impressions / n
     between = comparison.sequences.others > 0
-    return _largest_first(comparison.named_pairs, *columns, between, usable=(square > 0) & (means.freedom > 0))
+    usable = (square > 0) & (means.freedom > 0)
+    return _of_best(len(comparison.names), comparison.named_pairs, *columns, between, usable=usable)
 
 
 def pairs_in_matrix(matrix: PreferenceMatrix) -> list[PairVariance]:
-    """Return the pairs of rankers in a matrix, which must be estimated without variance reduction."""
+    """Return the pairs of the best ranker in a matrix, which must be estimated without variance reduction."""
     first, second = np.triu_indices(len(matrix), 1)
     n, error = matrix.comparisons[first, second], 2 * matrix.standard_error[first, second]
     mean, one = 2 * matrix.p[first, second] - 1, np.ones(len(first))
     columns = shrunk(mean, error), np.minimum(error**2 * (n - 1) + mean**2, 1.0), one, one, one * len(first)
     between = np.full(len(first), matrix.tally is not None and matrix.wins is None)
     names = [(matrix.names[a], matrix.names[b]) for a, b in zip(first, second, strict=True)]
-    return _largest_first(names, *columns, between, usable=(n >= 2) & (error > 0) & np.isfinite(error))
+    return _of_best(len(matrix), names, *columns, between, usable=(n >= 2) & (error > 0) & np.isfinite(error))
 
 
-def _largest_first(names: Sequence[tuple[str, str]], *columns: Any, usable: Any) -> list[PairVariance]:
-    fields = ([*names[k], *(column[k].item() for column in columns)] for k in np.flatnonzero(usable).tolist())
-    pairs = list(map(PairVariance._make, fields))
-    if not pairs:
-        raise InputError("no pair ever had a winner, or one user had all impressions: other data are needed")
-    return sorted(pairs, key=lambda pair: -abs(pair.effect))
+def _of_best(rankers: int, names: Sequence[tuple[str, str]], *columns: Any, usable: Any) -> list[PairVariance]:
+    # the best ranker is the one that is farthest ahead of its strongest rival, or least behind
+    own: dict[str, list[PairVariance]] = {}
+    for k in np.flatnonzero(usable).tolist():
+        one = PairVariance(*names[k], *(column[k].item() for column in columns))
+        other = one._replace(first=one.second, second=one.first, effect=-one.effect)
+        for each in (one, other):
+            own.setdefault(each.first, []).append(each)
+    complete = [sorted(pairs, key=lambda one: one.effect) for pairs in own.values() if len(pairs) == rankers - 1]
+    if not complete:
+        reason = "no ranker has a pair with each other ranker that ever had a winner, or one user had all impressions"
+        raise InputError(f"{reason}: other data are needed")
+    return max(complete, key=lambda pairs: pairs[0].effect)

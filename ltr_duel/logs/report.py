@@ -9,9 +9,8 @@ import pandas as pd
 
 from ltr_duel.core import files, several
 from ltr_duel.logs.comparison import Comparison
-from ltr_duel.logs.decision import Decision
-from ltr_duel.logs.findings import finding_lines
-from ltr_duel.logs.looks import CHANGED
+from ltr_duel.logs.decision import Decision, leader
+from ltr_duel.logs.findings import Finding, check_counts, finding_lines
 from ltr_duel.logs.subgroup import DAY, SubgroupTable
 from ltr_duel.logs.table import date_words
 
@@ -61,6 +60,23 @@ def _p(value: float) -> str:
     return "< 1e-12" if value < 1e-12 else f"{value:.3g}"
 
 
+def standing_lines(comparison: Comparison, decision: Decision) -> tuple[str, str]:
+    """Return who leads several rankers, and the row of the leader and its strongest rival, or of two rankers."""
+    names, pairs, standing, k = comparison.names, decision.pairs, "", 0
+    if len(names) > 2:
+        others, first = f"against each of the {len(names) - 1} others", leader(names, pairs)
+        decided = sum(pair.verdict != "go on" for pair in pairs)
+        which = f"{decided:,} of {several(len(pairs), 'pair')} are decided"
+        if not first:
+            return f"no ranker leads {others}; {which} (--explain lists them).", ""
+        k = min((k for k, pair in enumerate(pairs) if first in pair[:2]), key=lambda k: abs(pairs[k].mean))
+        rival = pairs[k].second if pairs[k].first == first else pairs[k].first
+        standing = f"{first} leads {others}; {which}. Its strongest rival is {rival}."
+    row = _row(comparison, decision, k)
+    ordered = [*list(row)[-3:], *list(row)[2:-3]]
+    return standing, f"{row['pair']}: " + ", ".join(f"{name} {row[name]}" for name in ordered)
+
+
 def column_notes(comparison: Comparison, decision: Decision) -> list[str]:
     """Return a note on how the error is divided among several pairs."""
     when = "is ever wrong, at any number of looks" if decision.every_look else "is wrong at this look"
@@ -90,20 +106,22 @@ def subgroup_note(confidence: float) -> str:
     )
 
 
-def comparison_lines(comparison: Comparison) -> list[str]:
-    """Return sentences about data and settings."""
+def comparison_lines(comparison: Comparison, findings: Sequence[Finding] = ()) -> list[str]:
+    """Return sentences about data, settings and the number of checks."""
     facts, cluster = comparison.provenance, comparison.cluster
     robust = "as if all impressions were independent" if cluster == "impression" else f"clustered by {cluster}"
     users = several(facts["users"], "user") if facts["users"] else "no values in 'user'"
     notes = [*filter(None, [facts.get("caution")]), *comparison.warnings]
     return [
         f"{facts['log']}: {several(comparison.impressions, 'impression')}, {len(comparison.names)} rankers,"
-        f" {several(len(comparison.pairs), 'pair')}, by {facts['method']} ({facts['outcome']})",
+        f" {several(len(comparison.pairs), 'pair')}, by {facts['method']} ({facts['outcome']})"
+        + f"; {check_counts(findings)}"
+        * bool(findings),
         f"from {date_words(facts['first'])} to {date_words(facts['last'])}, {several(facts['queries'], 'query')},"
         f" {users}",
         f"the answer is for {_whose(comparison)}: intervals of {comparison.confidence:.0%}, errors {robust}",
         *[f"bad lines that were skipped: {facts['bad_lines']:,}"] * (facts["bad_lines"] > 0),
-        *(f"note: {note}" for note in notes if not note.endswith(CHANGED)),
+        *(f"note: {note}" for note in notes),
     ]
 
 
@@ -132,10 +150,11 @@ def save_comparison(
         facts=[line for line in lines if not line.startswith("note: ")],
         notes=[line.removeprefix("note: ") for line in lines if line.startswith("note: ")],
         headline=headline[:1].upper() + headline[1:] + "." * bool(rest),
-        answer=[*filter(None, [rest]), *decision.notes],
+        answer=[*filter(None, [rest]), *filter(None, standing_lines(comparison, decision)[:1]), *decision.notes],
         comparison=comparison,
         decision=decision,
-        verdicts=[finding.verdict for finding in decision.findings or ()],
+        failed=sum(finding.verdict == "fails" for finding in decision.findings or ()),
+        counts=check_counts(decision.findings or ()),
         findings=finding_lines(decision.findings or ()),
         table=table,
         columns=column_notes(comparison, decision),

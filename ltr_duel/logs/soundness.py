@@ -65,7 +65,7 @@ def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = ""
     Raises
     ------
     InputError
-        If the log cannot be read or credited.
+        If the log cannot be read, or if `rankers` are given and no impression can be credited.
 
     Examples
     --------
@@ -76,7 +76,12 @@ def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = ""
     True
     """
     errors.require_one_of("planned frequencies", planned or "even", ("even",))
-    credit = credited(log, rankers, columns=("clicks",))
+    try:
+        credit = credited(log, rankers, columns=("clicks",))
+    except InputError:  # perhaps no line says which ranker gets credit; then the other checks are made
+        if rankers:
+            raise
+        credit = credited(log, columns=("clicks",), needed=False)
     data = log, credit.rows, credit.facts
     return [*_impressions(*data), *_users(*data), *_rankers(*data, planned), *_events(log, credit.rows)]
 

@@ -38,6 +38,7 @@ class Loaded(NamedTuple):
     counts: EventCounts | None = None
     checked: Checked | None = None  # result of the checks, if all columns were checked when the log was loaded
     events_file: Path | None = None  # the file of the events, if the exposures are in another file
+    notes: Sequence[str] = ()  # sentences on how rows became impressions
 
     def find(self, line: int) -> Position:
         """Return the file and the row of a line of the relation."""
@@ -60,13 +61,13 @@ def load_table(path: Path, kind: str, context: Sequence[str], outcomes: Sequence
     if kind == "ubi":
         engine, paths = Engine(path), files_of(path)
         files = create_lines(engine, paths)
-        create_views(engine, context)
+        notes = create_views(engine, context)
 
         def find_line(origin: int) -> Position:
             return files.find(engine, origin)
 
         exposures, events = (cleaned(engine, engine.table(name)) for name in ("exposures", "events"))
-        return _attributed(Loaded(engine, exposures, find_line), events, outcomes, find_line)
+        return _attributed(Loaded(engine, exposures, find_line, notes=notes), events, outcomes, find_line)
     engine, part = Engine(path), Part("log", str(path), context, format=kind)
     log, find = read(engine, part)
     return Loaded(engine, cleaned(engine, log), find, part.strange)

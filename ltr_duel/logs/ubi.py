@@ -1,6 +1,7 @@
 """Read records of User Behavior Insights 1.3. A record is a query or an event in JSON, on a line of its own.
 
-A query is an exposure. Records with the same ``query_id`` are merged. The shown list is ``query_response_hit_ids``. If
+A query is an exposure. Queries with the same ``query_id`` are merged, because several components of a site may record
+the same query: each field has the first value that is not empty. The shown list is ``query_response_hit_ids``. If
 this field is missing, the list consists of the objects in the query's events with the action ``impression``. Positions
 count from 0, or from the smallest position in events of this action.
 
@@ -12,8 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ltr_duel.core import several
 from ltr_duel.logs.columns import seconds, typed
 from ltr_duel.logs.engine import Engine, named, quoted
+from ltr_duel.logs.mapping import NO_OBJECT
 from ltr_duel.logs.table import EVENT
 
 _TEXTS = ("page", "method", "outcome", "policy")
@@ -43,10 +46,22 @@ _SHOWN = f"""SELECT q.* EXCLUDE (hits), coalesce(hits, listed) AS shown FROM
    WHERE (json ->> '$.query_id') IS NOT NULL AND (json ->> '$.action_name') IS NULL GROUP BY 1) q
   LEFT JOIN ({_LISTED}) USING (impression)"""
 
+_IS_QUERY = "(json ->> '$.action_name') IS NULL AND (json ->> '$.query_id')"  # IS NULL, or IS NOT NULL
+_UNREAD = f"""SELECT * FROM (SELECT line AS origin, line, {NO_OBJECT} AS fault FROM lines) WHERE fault IS NOT NULL
+  UNION ALL SELECT line, line, 'a query has no query_id' FROM records
+    WHERE {_IS_QUERY} IS NULL AND (json ->> '$.user_query') IS NOT NULL"""
+_MERGED = f"""SELECT count(*) AS ids, CAST(sum(n) AS BIGINT) AS queries, count(CASE WHEN lists > 1 THEN 1 END) AS many
+  FROM (SELECT count(*) AS n, count(DISTINCT nullif(json ->> '$.query_response_hit_ids', '[]')) AS lists
+    FROM records WHERE {_IS_QUERY} IS NOT NULL GROUP BY json ->> '$.query_id')"""
 
-def create_views(engine: Engine, context: Sequence[str] = ()) -> None:
-    """Create ``exposures`` and ``events`` from the table ``lines``. Context columns are attributes of queries."""
+
+def create_views(engine: Engine, context: Sequence[str] = ()) -> list[str]:
+    """Create ``exposures`` and ``events`` from the table ``lines``, and return a sentence if queries were merged.
+
+    Context columns are attributes of queries.
+    """
     engine.execute("CREATE TABLE records AS SELECT line, text::JSON AS json FROM lines WHERE json_valid(text)")
+    engine.execute(f"CREATE TABLE unread AS {_UNREAD}")
     engine.execute("DROP TABLE lines")
     engine.execute(_EVENTS)
     engine.execute(f"CREATE VIEW events AS {typed(engine, _SEEN, EVENT)}")
@@ -55,9 +70,15 @@ def create_views(engine: Engine, context: Sequence[str] = ()) -> None:
     first = {name: f"nullif(({value}), '')" for name, value in texts.items()}
     first |= {name: f"nullif((json -> '$.query_attributes.{name}'), 'null')" for name in _LISTS}
     more = ", ".join(f"arg_min({value}, line) AS {named(name)}" for name, value in first.items())
-    engine.create("exposures", f"SELECT *, origin AS line FROM ({typed(engine, _SHOWN.format(more=more))})")
+    shown = f"SELECT *, origin AS line FROM ({typed(engine, _SHOWN.format(more=more))})"
+    engine.create("exposures", f"{shown} UNION ALL BY NAME SELECT * FROM unread")
     owners = ("owners", "page")
     (given,) = engine.rows(f"SELECT {', '.join(f'count({name}) AS {name}' for name in owners)} FROM exposures")
     if not any(given.values()) and engine.rows("SELECT count(owner) AS n FROM events")[0]["n"]:
         for name in owners:
             engine.execute(f"ALTER TABLE exposures DROP COLUMN {name}")
+    ids, queries, many = engine.rows(_MERGED)[0].values()
+    if queries == ids:
+        return []
+    different = f"; {several(many, 'id')} with different lists: the first list counts" * (many > 0)
+    return [f"{queries:,} queries have {ids:,} ids: queries of the same id are one impression{different}"]

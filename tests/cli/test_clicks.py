@@ -54,6 +54,7 @@ def test_a_fit_that_stopped_early_is_the_first_note_and_explain_compares_all_mod
     assert succeed(*words).splitlines()[2].startswith("note: not converged: pbm; raise --iterations")
     shown = succeed(*words, "--explain")
     assert "2 (limit)" in shown and "standard errors are clustered by query (20)" in shown
+    assert "attention by position (relative: 1 where most clicks are): 1.000, 0." in shown
 
 
 def test_sessions_of_yandex_are_fitted_by_document(succeed, refuse, tmp_path):
@@ -75,14 +76,11 @@ def test_clicks_become_judgements(succeed, tmp_path):
     assert (tmp_path / "labels.attractiveness.csv").exists()
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["--out", "users.txt"], "must end with .json"),
-        (["--by", "document", "--out", "users.json"], "needs grades on every row"),
-        (["--by", "grade", "--qrels", "x.qrels"], "are fitted by document and --by grade by grade: give two commands"),
-    ],
-)
+@pytest.mark.parametrize(("words", "sentence"), [
+    (["--out", "users.txt"], "must end with .json"),
+    (["--by", "document", "--out", "users.json"], "needs grades on every row"),
+    (["--by", "grade", "--qrels", "x.qrels"], "are fitted by document and --by grade by grade: give two commands"),
+])  # fmt: skip
 def test_what_cannot_be_fitted_is_refused(refuse, words, sentence, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = log_of(tmp_path, [row(n, "q", ["a", "b"], [1], grades=[1, 0]) for n in range(8)])

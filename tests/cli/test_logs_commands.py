@@ -56,6 +56,7 @@ def test_a_simulated_log_is_checked_compared_and_planned_with(succeed, simulated
     assert answer.startswith("stop: ranker 1 wins.") and clearest.startswith("1 > 2: mean +")
     assert ", impressions 3,000, " in clearest
     assert note.startswith("note: clicks.parquet: 3,000 impressions") and note.endswith(" more with --explain)")
+    assert "; 8 checks passed, 2 could not be made (" in note
     assert "<script" not in page.read_text() and "Stop: ranker 1 wins." in page.read_text()
     assert succeed("prefs", "show", matrix).startswith("Condorcet winner: 1.")
     answer, basis, _ = succeed("power", log, "--effect", 0.1).splitlines()
@@ -90,6 +91,7 @@ def test_a_bad_line_is_named_and_may_be_skipped(ltr_duel, refuse, tmp_path):
     answer = ltr_duel("logs", "check", path)
     assert answer.code == 1 and "1 line cannot be used" in answer.out
     refuse("2 bad lines; 1 may be skipped", "logs", "compare", path, "--skip-bad", 1)
+    refuse("on the list of 1 (1 is the top) (1 bad line; --skip-bad 100 skips up to 100)", "clicks", "fit", path)
 
 
 def test_control_characters_in_names_do_not_reach_the_terminal(succeed, ltr_duel, tmp_path):
@@ -182,17 +184,15 @@ def test_a_failing_check_and_a_change_of_users_are_in_the_answer(ltr_duel, succe
     assert note.startswith("note: fails: owners of position 1: old owns 100.00%")
     assert ltr_duel("logs", "check", path).code == 1
     path = log_of(tmp_path / "log.jsonl", [1] * 200 + [1, -1] * 100).path
-    assert "users or rankers changed" in succeed("logs", "compare", path, "--no-checks")
+    changed = " Users or rankers changed, so do not trust that the means stay as they are."
+    assert succeed("logs", "compare", path, "--no-checks").splitlines()[0].endswith(changed)
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["--guardrail", "buy:few"], "'few' is not a valid float"),
-        (["--outcome", "clik"], "did you mean 'click'"),
-        (["--margin", 0.05], "--margin requires --stop-at"),
-    ],
-)
+@pytest.mark.parametrize(("words", "sentence"), [
+    (["--guardrail", "buy:few"], "'few' is not a valid float"),
+    (["--outcome", "clik"], "did you mean 'click'"),
+    (["--margin", 0.05], "--margin requires --stop-at"),
+])  # fmt: skip
 def test_impossible_options_of_compare_are_refused(refuse, shop, words, sentence):
     refuse(sentence, *shop, *words)
 
@@ -207,8 +207,9 @@ def test_power_of_an_effect_alone_depends_on_the_share_that_is_decided(succeed, 
 
 def test_power_from_simulated_users_is_for_a_winner_against_all_others(succeed, refuse, corpus):
     words = ["power", "--users", corpus, "--rankers", "features:1,2,3", "--effect", 0.1]
-    answer, _, _ = succeed(*words).splitlines()
-    assert "show one ranker ahead of 2 others, if the mean outcome is 0.1, with power 0.8" in answer
+    answer, basis, _ = succeed(*words).splitlines()
+    assert "ahead of 2 others, if the mean outcome against the strongest is 0.1, with power 0.8" in answer
+    assert ", 1 is ahead of its strongest rival, 2, by 0." in basis
     many, few = (line.split() for line in succeed(*words, "--effect", 0.2).splitlines()[-2:])
     one_look, any_time = (int(cell.replace(",", "")) for cell in many[1:])
     assert one_look < any_time and int(few[1].replace(",", "")) < one_look

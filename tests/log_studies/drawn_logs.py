@@ -145,8 +145,8 @@ def winner_found(rankers, effect, experiments, square=0.5):
     """
     pairs, found = rankers * (rankers - 1) // 2, np.zeros(3)
     pair = PairVariance("a", "b", effect, square, each=float(pairs))
-    powers = 0.8, 1 - 0.2 / (rankers - 1)
-    plans = [np.ceil(required_impressions(pair, tests=pairs, power=power)[0].fixed) for power in powers]
+    rivals = [pair], [pair] * (rankers - 1)
+    plans = [np.ceil(required_impressions(against, tests=pairs)[0].fixed) for against in rivals]
     mean = np.where(np.arange(pairs) < rankers - 1, effect, 0.0)
     chances = np.stack([(square + mean) / 2, (square - mean) / 2, np.full(pairs, 1 - square)], axis=1)
     rng = stream(0, "winner", f"{rankers} {effect}")

@@ -58,16 +58,13 @@ def test_tokens_and_owners_give_the_credit_of_the_page(tmp_path, method, rankers
         assert len(found.pairs) == len(expected) and any(map(any, expected.values()))
 
 
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        ({"rankers": ["a", "x"]}, "'x' is not a ranker of this experiment (a, b)"),
-        ({"method": "balanced"}, "'balanced' (credit) cannot credit by owners: give the page token"),
-        ({"rankers": ["a"], "owners": [0, 0]}, "'rankers' must name from 2 to 200 different rankers, not ['a']"),
-        ({"owners": None}, "clicks cannot be credited: there is no page token and there are no owners"),
-        ({"page": "hello"}, "not a page: the text is not valid JSON"),
-    ],
-)
+@pytest.mark.parametrize(("change", "says"), [
+    ({"rankers": ["a", "x"]}, "'x' is not a ranker of this experiment (a, b)"),
+    ({"method": "balanced"}, "'balanced' (credit) cannot credit by owners: give the page token"),
+    ({"rankers": ["a"], "owners": [0, 0]}, "'rankers' must name from 2 to 200 different rankers, not ['a']"),
+    ({"owners": None}, "clicks cannot be credited: there is no page token and there are no owners"),
+    ({"page": "hello"}, "not a page: the text is not valid JSON"),
+])  # fmt: skip
 def test_what_cannot_be_credited_is_said_by_line(tmp_path, change, says):
     path = write(tmp_path, [ROW, ROW | change, ROW])
     with pytest.raises(InputError) as error:
@@ -134,16 +131,13 @@ def test_an_interval_leaves_out_0_just_where_the_test_does(tmp_path):
         assert found.p[0] >= 2 / 2**n and (found.low[0] > 0) == (found.p[0] < 0.05) == (n > 5)
 
 
-@pytest.mark.parametrize(
-    ("row", "settings", "says"),
-    [
-        ({}, {"cluster": "user"}, "no impression of .* has a user, so errors cannot be clustered by user"),
-        ({}, {"cluster": "day"}, "no kind of cluster 'day'|no kind of cluster called 'day'"),
-        ({"policy": "rucb"}, {"outcomes": ["click/click"]}, "only if no policy reacts"),
-        ({}, {"guardrails": {"click": 2}}, "the margin of a guardrail"),
-        ({}, {"guardrails": {"buy": 0.1}, "outcomes": ["click"]}, "no outcome of this log 'buy'; .*ClickLog"),
-    ],
-)
+@pytest.mark.parametrize(("row", "settings", "says"), [
+    ({}, {"cluster": "user"}, "no impression of .* has a user, so errors cannot be clustered by user"),
+    ({}, {"cluster": "day"}, "no kind of cluster 'day'|no kind of cluster called 'day'"),
+    ({"policy": "rucb"}, {"outcomes": ["click/click"]}, "only if no policy reacts"),
+    ({}, {"guardrails": {"click": 2}}, "the margin of a guardrail"),
+    ({}, {"guardrails": {"buy": 0.1}, "outcomes": ["click"]}, "no outcome of this log 'buy'; .*ClickLog"),
+])  # fmt: skip
 def test_what_a_log_cannot_answer_is_refused(tmp_path, row, settings, says):
     with pytest.raises(InputError, match=says):
         compare_log(ClickLog(write(tmp_path, [ROW | row])), **settings)

@@ -20,6 +20,7 @@ from ltr_duel.logs import (
     impressions_to_go,
     pair_decisions,
     running_sentence,
+    standing_lines,
 )
 from tests.logs.written import DAY, log_of
 
@@ -62,13 +63,7 @@ STATES = [  # log, settings, verdict, labels, beginning of the sentence
     ("decided", {}, "stop", {"old wins"}, "stop: ranker old wins. So far its mean outcome is ahead; a later change"),
     ("decided", {"stop": False}, "stop", {"old wins"}, "ranker old wins (p "),
     ("decided", {"checks": "failed"}, "no decision", {"no decision"}, "no decision: checks of the experiment fail ("),
-    (
-        "decided",
-        {"guards": "kept"},
-        "stop",
-        {"old wins"},
-        "stop: ranker old wins. So far its mean outcome is ahead; a later",
-    ),
+    ("decided", {"guards": "kept"}, "stop", {"old wins"}, "stop: ranker old wins. So far its mean outcome is ahead;"),
     ("undecided", {"guards": "broken"}, "go on", {"open"}, "go on: "),
     ("decided", {"guards": "broken"}, "no decision", {"no decision"}, "no decision: old is ahead, but the log does"),
     ("undecided", {}, "go on", {"open"}, "go on: "),
@@ -102,14 +97,27 @@ def test_a_verdict_is_what_the_interval_beside_it_says(comparisons):
     assert seen == {"stop", "go on"}
 
 
-def test_a_winner_whose_mean_has_drifted_has_a_note(tmp_path):
+def test_a_winner_whose_mean_has_drifted_is_not_to_be_trusted(tmp_path):
     rng = np.random.default_rng(5)
-    for mean, notes in ((np.where(np.arange(4000) < 1000, 0.3, 0.0), 1), (np.full(4000, 0.1), 0)):
+    for mean, drifted in ((np.where(np.arange(4000) < 1000, 0.3, 0.0), True), (np.full(4000, 0.1), False)):
         u = rng.random(4000)
         y = (u < (0.5 + mean) / 2) * 1 - ((u >= (0.5 + mean) / 2) & (u < 0.5))
         decision = decide(compare_log(log_of(tmp_path / "log.jsonl", y)), 0.95, checks=False)
-        assert decision.winner == "old" and len(decision.notes) == notes
-        assert all(note.endswith("users or rankers changed") for note in decision.notes)
+        assert decision.winner == "old" and ("is not ruled out." in decision.sentence) != drifted
+        assert decision.sentence.endswith("so do not trust that the means stay as they are.") == drifted
+
+
+def test_of_several_rankers_the_leader_and_its_strongest_rival_are_named(comparisons):
+    found, others = comparisons["three"], "against each of the 2 others; 2 of 3 pairs are decided"
+    decision = decided(found, stop=False)
+    old, third, rest = decision.pairs
+
+    def standing(mean):
+        return standing_lines(found, decision._replace(pairs=(old, third._replace(mean=mean), rest)))
+
+    assert standing(-0.1) == (f"no ranker leads {others} (--explain lists them).", "")
+    assert standing(0.1)[0] == f"old leads {others}. Its strongest rival is third."
+    assert standing(0.1)[1].startswith("old > third: mean +0.1000, ")
 
 
 def three(ab, ac, bc, confidence=0.95):

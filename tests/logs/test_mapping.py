@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ltr_duel.core import InputError
-from ltr_duel.logs import ClickLog, compare_log, describe_log
+from ltr_duel.logs import ClickLog, check_log, compare_log, describe_log
 from ltr_duel.logs.table import NO_CREDIT
 from tests.logs.tables import compared, impression, rows_of, write
 
@@ -147,19 +147,16 @@ def test_rows_of_one_search_are_one_exposure_with_its_items_by_place(tmp_path, k
     assert compared(**mapped(log.path, FLAT)) == (2, 1, 1)
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"team": "new"}, "document 'a' belongs to two rankers, old and new (lines 3 and 4)"),
-        ({"team": None}, "document 'a' belongs to two rankers, old and none (lines 3 and 4)"),
-        ({"place": 3}, "document 'a' is at the positions 1 and 3 (lines 3 and 4)"),
-        ({"doc": "c"}, "document 'c' is at a position that has two documents, a and c (lines 3 and 4)"),
-        ({"place": "top"}, "the position of an item must be a whole number, not top"),
-        ({"who": "v", "doc": "c", "place": 3}, "the rows of its items differ in 'user'"),
-        ({"moment": 6.0}, ""),
-        ({"who": None}, ""),
-    ],
-)
+@pytest.mark.parametrize(("changed", "message"), [
+    ({"team": "new"}, "document 'a' belongs to two rankers, old and new (lines 3 and 4)"),
+    ({"team": None}, "document 'a' belongs to two rankers, old and none (lines 3 and 4)"),
+    ({"place": 3}, "document 'a' is at the positions 1 and 3 (lines 3 and 4)"),
+    ({"doc": "c"}, "document 'c' is at a position that has two documents, a and c (lines 3 and 4)"),
+    ({"place": "top"}, "the position of an item must be a whole number, not top"),
+    ({"who": "v", "doc": "c", "place": 3}, "the rows of its items differ in 'user'"),
+    ({"moment": 6.0}, ""),
+    ({"who": None}, ""),
+])  # fmt: skip
 def test_rows_of_one_search_that_contradict_each_other_are_refused_with_both_lines(tmp_path, changed, message):
     rows = flat("s1", "ab", ["old", "new"], "b")  # the row of a is the second in the file
     settings = mapped(write(tmp_path / "items.csv", [*rows, rows[1] | changed]), FLAT)
@@ -197,10 +194,8 @@ def test_ordinals_count_from_where_their_application_begins(tmp_path):
     records = []
     for application, base in (("one", 0), ("two", 1)):
         about = {"application": application, "query_id": application, "timestamp": 1_700_000_000_000}
-        records += [
-            {"index": {}},
-            about | {"user_query": "q", "query_attributes": query(0, owners=[0, 1])["query_attributes"]},
-        ]
+        attributes = query(0, owners=[0, 1])["query_attributes"]
+        records += [{"index": {}}, about | {"user_query": "q", "query_attributes": attributes}]
         for k, (action, item) in enumerate((("impression", "a"), ("impression", "b"), ("click", None))):
             seen = {"object": {"object_id": item}} if item else {}
             seen |= {"position": {"ordinal": base + min(k, 1)}}
@@ -212,6 +207,17 @@ def test_the_search_config_of_an_event_is_the_ranker_of_its_item_without_owners(
     records = [query(n) for n in range(3)]
     records += [click(0, item="b", search_config="new"), click(1, item="a", search_config="old"), click(1, item="b")]
     assert compared(write(tmp_path / "ubi.ndjson", records), format="ubi") == (1, 1, 1)
+
+
+def test_queries_of_one_id_are_one_impression_and_every_record_is_accounted_for(tmp_path):
+    hits = [[], ["a", "b"], ["b"]], [["a"], []], [["a"]]
+    records = [query(n) | {"query_response_hit_ids": one} for n, lists in enumerate(hits) for one in lists]
+    records[-1]["query_id"] = None
+    log = ClickLog(write(tmp_path / "ubi.ndjson", [*records, click(0, item="b")]), format="ubi", skip_bad=None)
+    facts, said = describe_log(log), "5 queries have 2 ids: queries of the same id are one impression; 1 id with"
+    assert facts.impressions == 2 and facts.lines[3] == f"{said} different lists: the first list counts"
+    assert facts.lines[-1].endswith(":6: a query has no query_id")
+    assert {one.name: one.verdict for one in check_log(log)}["owners of position 1"] == "not checked"
 
 
 def test_records_without_rankers_are_refused_for_that_and_not_for_a_line(real_data):

@@ -46,32 +46,29 @@ def test_parquet_of_other_types_is_read_where_nothing_is_lost(tmp_path):
     assert (rows[0]["impression"], rows[0]["query"], log.other_columns) == ("1", "q", ("extra",))
 
 
-@pytest.mark.parametrize(
-    ("row", "says"),
-    [
-        ({"clicks": [3]}, "a click at position 3 is not on the list of 2 (1 is the top)"),
-        ({"clicks": [1.5]}, "'clicks' must be a list of positions on the page, 1 for the top, not [1.5]"),
-        ({"clicks": None}, "'clicks' is missing; an empty list if nothing was clicked"),
-        ({"shown": ["b", "a", "aa", "a", "b"]}, "document 'b' is shown twice"),
-        ({"shown": ["a", None]}, "'shown' must be a list of strings, not ['a',null]"),
-        ({"time": "noon"}, "'time' must be a number of seconds or a date and time in ISO 8601, not 'noon'"),
-        ({"time": float("nan")}, "'time' must be a finite number, not nan"),
-        ({"time": 1_767_225_600_000_000}, "'time' must be in seconds or milliseconds since 1970, not 1767225600000000"),
-        ({"impression": 0, "clicks": [2]}, "impression '0' repeats line 1"),
-        (
-            {"rankers": ["x", "y"], "owners": [0, 2]},
-            "owner 2 is not a ranker: 0 to 1 for a ranker, -1 or null for no ranker",
-        ),
-        ({"rankers": ["x", "y"], "owners": ["x", "z"]}, "owner 'z' is not a ranker: x or y, null for no ranker"),
-        (
-            {"rankers": ["x", "y"], "owners": ["0", ""]},
-            "owner '0' is not a ranker: x or y, null for no ranker; a position in rankers must be a number, not text",
-        ),
-        ({"owners": ["x", "y"]}, "'owners' contains names, but 'rankers' is missing; if all rows have the same, map"),
-        ({"grades": [1, -1]}, "-1 is not a grade (0 to 1000)"),
-        ('{"impression": "cu\n', "not valid JSON, or truncated"),
-    ],
-)
+@pytest.mark.parametrize(("row", "says"), [
+    ({"clicks": [3]}, "a click at position 3 is not on the list of 2 (1 is the top)"),
+    ({"clicks": [1.5]}, "'clicks' must be a list of positions on the page, 1 for the top, not [1.5]"),
+    ({"clicks": None}, "'clicks' is missing; an empty list if nothing was clicked"),
+    ({"shown": ["b", "a", "aa", "a", "b"]}, "document 'b' is shown twice"),
+    ({"shown": ["a", None]}, "'shown' must be a list of strings, not ['a',null]"),
+    ({"time": "noon"}, "'time' must be a number of seconds or a date and time in ISO 8601, not 'noon'"),
+    ({"time": float("nan")}, "'time' must be a finite number, not nan"),
+    ({"time": 1_767_225_600_000_000}, "'time' must be in seconds or milliseconds since 1970, not 1767225600000000"),
+    ({"impression": 0, "clicks": [2]}, "impression '0' repeats line 1"),
+    (
+        {"rankers": ["x", "y"], "owners": [0, 2]},
+        "owner 2 is not a ranker: 0 to 1 for a ranker, -1 or null for no ranker",
+    ),
+    ({"rankers": ["x", "y"], "owners": ["x", "z"]}, "owner 'z' is not a ranker: x or y, null for no ranker"),
+    (
+        {"rankers": ["x", "y"], "owners": ["0", ""]},
+        "owner '0' is not a ranker: x or y, null for no ranker; a position in rankers must be a number, not text",
+    ),
+    ({"owners": ["x", "y"]}, "'owners' contains names, but 'rankers' is missing; if all rows have the same, map"),
+    ({"grades": [1, -1]}, "-1 is not a grade (0 to 1000)"),
+    ('{"impression": "cu\n', "not valid JSON, or truncated"),
+])  # fmt: skip
 def test_a_bad_line_is_named_or_skipped(tmp_path, row, says):
     row = row if isinstance(row, str) else LINE | {"impression": 1} | row
     rows = [LINE | {"impression": 0}, "\n", row, LINE | {"impression": 2, "time": 6}]
@@ -225,16 +222,13 @@ def test_a_file_that_is_cut_short_or_no_text_is_refused(tmp_path):
             rows_of(ClickLog(tmp_path / name, skip_bad=None))
 
 
-@pytest.mark.parametrize(
-    ("rows", "says"),
-    [
-        ("impression,time,query,time\n", ":1: the first line of a CSV file must contain each column name once"),
-        ('{head}1,60,q,"[""a""]",1 3\n', r":2: 'clicks' must be a list in JSON, such as \[1, 3\] .* not '1 3'"),
-        ('{head}1,5,q,"[""a""]","[1]"\n2,3\n', ":3: 2 cells, but the first line has 5 columns"),
-        ("{head}1,5," + "q" * 200_000 + ',"[""a""]","[1]"\n2,3,,"[""a""]",[]\n', ":3: 'query' is missing"),
-        ("{tabs}1\t60\tq\t[]\t[]\n", ":2: 'shown' is empty"),
-    ],
-)
+@pytest.mark.parametrize(("rows", "says"), [
+    ("impression,time,query,time\n", ":1: the first line of a CSV file must contain each column name once"),
+    ('{head}1,60,q,"[""a""]",1 3\n', r":2: 'clicks' must be a list in JSON, such as \[1, 3\] .* not '1 3'"),
+    ('{head}1,5,q,"[""a""]","[1]"\n2,3\n', ":3: 2 cells, but the first line has 5 columns"),
+    ("{head}1,5," + "q" * 200_000 + ',"[""a""]","[1]"\n2,3,,"[""a""]",[]\n', ":3: 'query' is missing"),
+    ("{tabs}1\t60\tq\t[]\t[]\n", ":2: 'shown' is empty"),
+])  # fmt: skip
 def test_cells_and_first_lines_of_csv_are_checked(tmp_path, rows, says):
     head = "impression,time,query,shown,clicks\n"
     path = tmp_path / "c.csv"

@@ -64,12 +64,17 @@ def test_a_log_says_how_often_its_users_come_and_one_of_a_policy_is_refused(tmp_
         pairs_in_log(compare_log(policy))
 
 
-def test_the_pair_of_a_plan_is_not_the_one_that_looks_clearest_by_chance(tmp_path):
+def test_a_plan_for_a_winner_is_for_the_best_ranker_and_its_strongest_rival(tmp_path):
     """a wins both of its impressions against c; the means, .5 and 1, are shrunk by what their errors explain."""
     y, rankers = [1 - 2 * (k % 4 == 0) for k in range(400)] + [1, 1], [["a", "b"]] * 400 + [["a", "c"]] * 2
     found = compare_log(log_of(tmp_path / "log.jsonl", y, rankers=rankers))
-    first, second = pairs_in_log(found)
+    second, first = pairs_in_log(found)
     assert (first.second, second.second) == ("b", "c") and (first.each, second.each) == (402 / 400, 201)
     (mean, error), varies = found.cautious[:2], np.mean(found.cautious.mean**2 - found.cautious.error**2)
     assert [first.effect, second.effect] == pytest.approx(mean * varies / (varies + error**2))
     assert second.effect < 0.3 < 0.4 < first.effect
+    near, far = (PairVariance("a", "b", effect, 0.5, each=3.0) for effect in (0.05, 0.3))
+    plans = [required_impressions(near, tests=3), required_impressions([near, far])]  # the far rival adds nothing
+    assert plans[1][0] == pytest.approx(plans[0][0], rel=1e-3)
+    with pytest.raises(InputError, match="no ranker has a pair with each other ranker"):
+        pairs_in_log(compare_log(log_of(tmp_path / "log.jsonl", [1, -1], rankers=[["a", "b"], ["c", "d"]])))

@@ -47,7 +47,7 @@ def test_a_failed_check_and_a_change_of_users_stand_beside_the_verdict(tmp_path)
     y = np.where(np.arange(4000) < 1000, 1, np.where(np.arange(4000) % 2, 1, -1))
     text, decision = saved(tmp_path, compare_log(log_of(tmp_path / "log.jsonl", y)))
     assert decision.verdict == "no decision" and "fails: owners of position 1" in text
-    assert text.index("No decision: ") < text.index("users or rankers changed") < text.index("Is the experiment sound?")
+    assert text.index("No decision: ") < text.index("Users or rankers changed") < text.index("Is the experiment sound?")
 
 
 def test_a_page_of_a_log_of_hours_has_no_days(tmp_path):

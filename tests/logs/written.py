@@ -19,12 +19,8 @@ def log_of(path, y, time=None, user=None, **more):
     n, clicks, rows = len(y), {1: [1], -1: [2], 0: []}, []
     time, user = range(n) if time is None else time, range(n) if user is None else user
     for k in range(n):
-        row = {
-            "impression": k,
-            "time": START + float(time[k]),
-            "query": "q",
-            "user": None if user[k] is None else f"u{user[k]}",
-        }
+        row = {"impression": k, "time": START + float(time[k]), "query": "q"}
+        row["user"] = None if user[k] is None else f"u{user[k]}"
         row |= {"shown": ["x", "y"], "clicks": clicks[int(y[k])], "rankers": ["old", "new"], "owners": [0, 1]}
         rows.append(json.dumps(row | {name: values[k] for name, values in more.items()}) + "\n")
     path.write_text("".join(rows))

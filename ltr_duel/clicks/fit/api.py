@@ -61,13 +61,14 @@ class FittedClicks:
         """Yield lines of text that show the parameters and their standard errors."""
         for name, (values, deviations) in self.blocks.items():
             by_item = name in ("attraction", "satisfaction")
+            relative = " (relative: 1 where most clicks are)" * name.startswith("attention")
             if len(values) > _LISTED or (by_item and not self.graded):
-                yield f"{name}: {len(values):,} values, mean {values.mean():.3f}"
+                yield f"{name}{relative}: {len(values):,} values, mean {values.mean():.3f}"
                 continue
             pairs = zip(values, deviations, strict=True)
             cells = [f"{value:.3f}" + ("" if np.isnan(error) else f" ± {error:.3f}") for value, error in pairs]
             kind = " by grade" if by_item else " by position" if len(values) > 1 else ""
-            yield f"{name}{kind}: {', '.join(cells)}"
+            yield f"{name}{kind}{relative}: {', '.join(cells)}"
 
     def table(self, name: str = "fitted") -> tuple[ClickModel, dict[str, list[float]]]:
         """Return the model as a `ClickModel` for simulations, and the standard errors of its probabilities.

@@ -104,7 +104,7 @@ def spread_sentence(table: pd.DataFrame) -> str:
     unknown = table[REFERENCE_ERROR] == _UNKNOWN if REFERENCE_ERROR in table else pd.Series()
     explanation = (
         f" {REFERENCE_ERROR}: regret is computed from an estimated matrix; this is the part of the standard error of"
-        " the mean that comes from that estimate, or an upper limit on it if pairs share queries."
+        " the mean that comes from that estimate, or an upper limit on it if sets of rankers were compared."
     )
     other = f" {REFERENCE_ERROR} not known: another estimate of the matrix may give a very different regret."
     words = "sd: standard deviation of the regret over the runs."

@@ -215,14 +215,14 @@ class Results:
         """Return how much the errors of an estimated matrix change each policy's average regret, as a standard error.
 
         The standard error is NaN if there is no Condorcet winner. Otherwise, the estimated winner is assumed to be the
-        true winner. If all pairs were compared on the same lists or queries, the result is an upper bound.
+        true winner. If sets of rankers were compared, whose errors are alike, the result is an upper bound.
         """
         if (winner := self.matrix.condorcet_winner) is None:
             return np.full(len(self.policies), np.nan)
         last = {policy: [run.exposure[-1] for run in self.runs if run.label == policy] for policy in self.policies}
         displayed = np.array([np.mean(exposure, axis=0) for exposure in last.values()])
-        error, provenance = self.matrix.standard_error[self.matrix.index(winner)], self.matrix.provenance
-        if "size" in provenance or "stratified" in provenance.get("variance_reduction", ()):
+        error = self.matrix.standard_error[self.matrix.index(winner)]
+        if "size" in self.matrix.provenance:
             return displayed @ error
         return np.sqrt(np.square(displayed) @ error**2)
 

@@ -42,7 +42,7 @@ def test_seeds_estimate_the_same_rankers_and_tie_seeds_do_not(tied, matrix_of):
 
 def test_where_ties_are_ordered_again_the_tie_seed_does_not_matter(tied, matrix_of):
     words = ("--ties", "resample", "--comparisons", 20_000)
-    first, second = matrix_of(tied, *words), matrix_of(tied, *words, "--tie-seed", 2, "--seed", 2)
+    first, second = matrix_of(tied, *words), matrix_of(tied, *words, "--tie-seed", 2, "--seed", 3)
     assert compare_matrices(first, second).chance > 0.01
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ltr_duel.clicks import click_model
+from ltr_duel.data import make_corpus
 from ltr_duel.preferences import estimate_preferences
 from ltr_duel.rankers import feature_rankers
 from tests.conftest import random_rankings
@@ -38,6 +39,15 @@ def z_scores(*given, **more):
     matrix, p = estimate(*given, **more)
     difference, error = (matrix.p - p)[UPPER], matrix.standard_error[UPPER]
     return np.where(np.abs(difference) < 1e-9, 0.0, difference / np.maximum(error, 1e-12))
+
+
+def test_errors_of_pairs_are_independent_if_the_last_pass_over_the_queries_is_cut_short():
+    rankings = feature_rankers(make_corpus(queries=40, documents=10, features=12, seed=1))
+    words = {"comparisons": 80, "outcome": "expectation", "clicks": "perfect", "against": "1", "jobs": 1}
+    rows = [estimate_preferences(rankings, seed=seed, **words) for seed in range(60)]
+    p, error = (np.array([getattr(row, name)[0, 1:] for row in rows]) for name in ("p", "standard_error"))
+    expected = np.sqrt(np.square(error).mean(axis=0).sum())
+    assert p.sum(axis=1).std() < 1.4 * expected, "4 standard errors; 2.3 if all pairs see the same part of the pass"
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -31,8 +31,8 @@ def test_two_errors_of_the_matrix_hold_the_true_regret_in_95_percent(runs):
     assert (np.abs(regret - truth) < 1.96 * error).mean() == pytest.approx(0.95, abs=0.033)
 
 
-def test_errors_of_pairs_that_share_queries_add_up(runs):
-    estimate = PreferenceMatrix(TRUTH.p, TRUTH.names, NOISE, provenance={"variance_reduction": ["stratified"]})
+def test_errors_of_pairs_that_share_lists_add_up(runs):
+    estimate = PreferenceMatrix(TRUTH.p, TRUTH.names, NOISE, provenance={"size": 3})
     displayed = np.mean([run.exposure[-1] for run in runs], axis=0)
     assert Results(runs, estimate).reference_errors() == pytest.approx([ERROR * displayed[1:].sum()])  # 0 is best
 

@@ -74,7 +74,7 @@ class PairCounter:
                 offset, rng = block * BLOCK, stream(settings.seed, "preferences", names[first], names[second], block)
                 plan = BlockPlan(
                     self._local.evaluator,
-                    queries_of(block, settings),
+                    queries_of(block, settings, names[first], names[second]),
                     self._corrections,
                     settings.lists,
                     settings.evaluations,
@@ -83,26 +83,26 @@ class PairCounter:
         return rows
 
 
-def queries_of(block: int, settings: Settings) -> IntVector:
-    """Return the queries that a block visits, in order. The result is empty if queries are drawn at random.
+def queries_of(block: int, settings: Settings, first: str, second: str) -> IntVector:
+    """Return the queries that a block of a pair visits, in order. It is empty if queries are drawn at random.
 
-    All pairs visit the queries in the same order. Each pass over all queries has a new random order.
+    Each pass over all queries has a new random order, which all pairs share. A pair begins each pass at a place of its
+    own and returns to the start of the order: if all pairs saw the same part of a pass, their errors would be alike.
     """
     if not settings.stratified:
         return np.zeros(0, np.int64)
-    units = BLOCK // (settings.lists * settings.evaluations)
-    return _queries_in_turn(block, settings.seed, settings.rankings.n_queries, units)
+    size, n = BLOCK // (settings.lists * settings.evaluations), settings.rankings.n_queries
+    units, place = np.arange(block * size, (block + 1) * size), stream(settings.seed, "preferences", first, second)
+    passes, begin = units // n, random_below(n, place)
+    orders = np.stack([_order(settings.seed, number, n) for number in range(passes[0], passes[-1] + 1)])
+    return orders[passes - passes[0], (begin + units) % n]
 
 
 @lru_cache(maxsize=64)
-def _queries_in_turn(block: int, seed: int, n_queries: int, size: int) -> IntVector:
-    units = np.arange(block * size, (block + 1) * size)
-    passes = range(units[0] // n_queries, units[-1] // n_queries + 1)
-    orders = np.empty((len(passes), n_queries), np.int64)
-    for order, number in zip(orders, passes, strict=True):
-        order[:] = np.arange(n_queries)
-        shuffle(order, stream(seed, "preferences", "pass", number))
-    return orders[units // n_queries - passes[0], units % n_queries]
+def _order(seed: int, number: int, n_queries: int) -> IntVector:
+    order = np.arange(n_queries)
+    shuffle(order, stream(seed, "preferences", "pass", number))
+    return order
 
 
 def _pieces(work: Piece) -> Iterator[Piece]:

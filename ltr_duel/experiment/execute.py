@@ -213,9 +213,10 @@ class _Execution:
             rows.append((*names, *facts, *(outcome.counts or (None,) * 4)))
         if rows:
             self._files.add(write_runs(self.store, rows))
-        waiting, self._waiting, self._written = self._waiting, [], time.monotonic()
-        for part, outcome, _ in waiting:
-            self.done, self.failed = self.done + (not outcome.error), self.failed + bool(outcome.error)
+        waiting, self._written = self._waiting, time.monotonic()
+        failed = sum(bool(outcome.error) for _, outcome, _ in waiting)  # counted before Ctrl-C may end the loop
+        self._waiting, self.done, self.failed = [], self.done + len(waiting) - failed, self.failed + failed
+        for part, *_ in waiting:
             claims.finish(part.name, 1)
 
     def _keep_study(self) -> None:

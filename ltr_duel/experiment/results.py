@@ -57,7 +57,7 @@ class StudyResults:
     sets : dict
         For each problem and policy with finished runs, how the policy compared sets of rankers: the policy that ran
         (``runs_as``), and the method and the outcome rule of simulated users. Empty for policies that compared pairs.
-    data : dict of str to str
+    data : dict
         The path and the name of the corpus of each problem, even if the TOML file calls the problem by another name.
     specs, notes : list of str
         The texts of the TOML files, and the notes to print below every table and figure.

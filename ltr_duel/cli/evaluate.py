@@ -57,7 +57,7 @@ def command(
     others, worse = rivals["ranker"].nunique(), rivals.loc[rivals["p"] < _LEVEL, "ranker"].nunique()
     interval = f" ({best['low']:.3f} to {best['high']:.3f})" if rankings.n_queries > 1 else ""
     counts = f"{several(len(rankings), 'ranker')} on {several(rankings.n_queries, 'query')}"
-    shown = f"shown to be better than {worse} of the {several(others, 'other')} (paired test, p < {_LEVEL})"
+    shown = f"shown to be better than {worse} of {several(others, 'other')} (paired test, p < {_LEVEL})"
     print_answer(
         f"{best['ranker']} has the highest {measure}, {best['mean']:.4f}{interval}, of {counts} of {dataset.name}",
         shown * (not baselines and others > 0),

@@ -89,7 +89,7 @@ def compare(a: Path, b: Path) -> None:
     """Compare two matrices, A and B, on the rankers that both have."""
     agreement = preferences.compare_matrices(read_matrix(a), read_matrix(b))
     z, names = agreement.pairs["z"].abs(), [winner or "none" for winner, _ in agreement.winners]
-    chances = " and ".join(analysis.equal_words(chance) for _, chance in agreement.winners)
+    chances = " and ".join(f"P {analysis.equal_words(chance)}" for _, chance in agreement.winners)
     same = names[0] == names[1]
     answer = f"The same Condorcet winner: {names[0]}" if same else f"Different Condorcet winners: {' and '.join(names)}"
     differences = f"{len(agreement.names)} rankers in common; root mean square {agreement.root_mean_square:.4f}"
@@ -101,6 +101,6 @@ def compare(a: Path, b: Path) -> None:
     values = {key: ["not set" if one is None else one for one in both] for key, both in agreement.settings.items()}
     settings = "; ".join(f"{key}: {first} and {second}" for key, (first, second) in values.items())
     print_answer(
-        f"{answer} (P {chances})", f"Differences: {differences}",
+        f"{answer} ({chances})", f"Differences: {differences}",
         [f"the matrices were estimated with different settings: {settings}"] if settings else [],
     )  # fmt: skip

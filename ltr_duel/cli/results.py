@@ -79,6 +79,10 @@ def _latex(table: pd.DataFrame, notes: list[str]) -> str:
 
 
 def _notes(results: experiment.StudyResults, summaries: dict[str, pd.DataFrame]) -> Iterator[str]:
+    for problem in results.problems:
+        matrix = results.matrix(problem)
+        if matrix.standard_error.any() or matrix.condorcet_winner is None:
+            yield f"{problem}: {analysis.winner_sentence(matrix)}"
     for regret, summary in summaries.items():
         problems = summary.loc[summary["mean"].isna(), columns.PROBLEM].unique().astype(str)
         why = _NEEDED.get(regret, "there is no Condorcet winner; use --regret copeland")
@@ -92,10 +96,6 @@ def _notes(results: experiment.StudyResults, summaries: dict[str, pd.DataFrame])
             f"with {runs} repetitions, p is at least {min(1, pairs * 0.5 ** (runs - 1)):.2g} and the effect is"
             f" inaccurate; at least {needed} repetitions are needed for p < 0.05"
         )
-    for problem in results.problems:
-        matrix = results.matrix(problem)
-        if matrix.standard_error.any() or matrix.condorcet_winner is None:
-            yield f"{problem}: {analysis.winner_sentence(matrix)}"
 
 
 def _figures(

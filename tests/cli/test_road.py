@@ -150,7 +150,7 @@ def test_rankers_are_evaluated_into_a_table_and_three_files(succeed, corpus, tmp
     expected = evaluate_rankers(rankings, ["NDCG@5", "MAP"])
     best = expected.iloc[0]
     assert answer.startswith(f"{best['ranker']} has the highest NDCG@5, {best['mean']:.4f} (")
-    assert certainty.endswith(" of the 2 others (paired test, p < 0.05)")
+    assert certainty.endswith(" of 2 others (paired test, p < 0.05)")
     assert note == "note: NDCG has the gain 2^grade - 1" and [row.split()[1] for row in rows[:2]] == ["NDCG@5", "MAP"]
     assert rows[2] == "2 more rankers for each measure; --rows 3 lists them"
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out" / "measures.parquet"), expected)

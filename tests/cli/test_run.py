@@ -62,7 +62,7 @@ def test_results_are_a_table_a_line_of_notes_and_a_folder(succeed, study, tmp_pa
     rows = [re.split(r"\s{2,}", line) for line in shown.splitlines()]
     assert rows[0][:3] == ["problem", "horizon", "regret"] and len(rows) == 7
     assert [row[2] for row in rows[1:5]] == ["average regret"] * 2 + ["Copeland regret"] * 2
-    assert shown.splitlines()[5].startswith("note: with 2 repetitions, p is at least 0.5 and")
+    assert shown.splitlines()[5].startswith("note: circle: No Condorcet winner")
     names = {"results.csv", "table.tex", "regret.svg", "regret-m-100.svg", "regret-circle-100.svg"}
     assert {path.name for path in (tmp_path / "page").iterdir()} == names
     circle = (tmp_path / "page" / "regret-circle-100.svg").read_text()

@@ -5,6 +5,9 @@ from .execute import Report as Report
 from .execute import run_experiment as run_experiment
 from .executors import Backend as Backend
 from .executors import check_backend as check_backend
+from .pictures import study_figures as study_figures
+from .pictures import study_latex as study_latex
+from .pictures import study_notes as study_notes
 from .progress import duration as duration
 from .results import Condition as Condition
 from .results import StudyResults as StudyResults

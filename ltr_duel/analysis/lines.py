@@ -142,6 +142,8 @@ def draw_over_time(
     for axis, name in (("x", x), ("y", "mean")):
         if axis in log:
             table = table[table[name] > 0]
+    if hidden := [name for name in rows[columns.POLICY].unique() if name not in set(table[columns.POLICY])]:
+        ax.set_xlabel(f"{ax.get_xlabel()}\nalways 0: {', '.join(map(str, hidden))}")  # `label_x` keeps this line
     separate = set(rows.loc[rows["separate"], columns.POLICY])
     return draw_lines(ax, table, x, choices=choices, spread=spread, log=log, separate=separate)
 
@@ -179,5 +181,5 @@ def draw_lines(
         ax.xaxis.set_minor_formatter("")
     if "y" in log and len(table):
         low = table["mean" if spread in ("sd", "standard error") else "low"]  # these bands may end near zero
-        ax.set_ylim(low[low > 0].min() / 1.5, table["high"].max() * 1.8)
+        ax.set_ylim(low.where(low > 0, table["mean"]).min() / 1.5, table["high"].max() * 1.8)
     return table

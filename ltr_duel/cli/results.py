@@ -44,13 +44,13 @@ def command(
     summaries = {regret: results.summary(regret and columns.regret_column(regret)) for regret in regrets or ("",)}
     tables, notes = list(map(analysis.summary_table, summaries.values())), experiment.study_notes(results, summaries)
     if out is not None:
-        latex = "\n".join(experiment.study_latex(table, notes) for table in tables)
-        frame = results.to_frame(regrets or ("average", "copeland"))
+        latex = "\n".join(map(experiment.study_latex, tables, [notes] * len(tables), summaries))
+        frame, chosen = results.to_frame(regrets or ("average", "copeland")), (*results.regrets, *regrets)
         pictures = experiment.study_figures(
             results, frame, names or [columns.REGRET], x=figure.x, kind=figure.figures, **figure.keywords
         )
         writers: dict[str, Callable[[Path], Any]] = {
-            "results.csv": lambda path: results.to_frame().to_csv(path, index=False, lineterminator="\n"),
+            "results.csv": lambda path: results.to_frame(chosen).to_csv(path, index=False, lineterminator="\n"),
             "table.tex": lambda path: path.write_text(latex, encoding="utf-8"),
         }
         write_files(out, writers | dict(pictures))

@@ -13,7 +13,7 @@ from ltr_duel.cli._options import COUNT, PATH, OutputPath, option
 from ltr_duel.cli._output import print_table, text_columns, write_files
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command, method_names
-from ltr_duel.core import errors
+from ltr_duel.core import errors, several
 
 _RESULTS = OutputPath(results=("sensitivity.*",))
 
@@ -49,8 +49,8 @@ def command(
         corpus.rankings(path, jobs), clicks=clicks, impressions=impressions, repetitions=repetitions, jobs=jobs,
         **settings,
     )  # fmt: skip
-    drawn = len(frame[["better", "worse"]].drop_duplicates())
-    title = f"{frame.attrs['corpus']}, {clicks} clicks: {drawn} pairs of rankers, {repetitions} repetitions of each"
+    drawn, corpus_name = len(frame[["better", "worse"]].drop_duplicates()), frame.attrs["corpus"]
+    title = f"{corpus_name}, {clicks} clicks: {several(drawn, 'pair')} of rankers, {repetitions} repetitions of each"
     if out is not None:
         figure = analysis.plot_sensitivity(frame, title=title, accuracy=accuracy)
         writers = {
@@ -60,7 +60,8 @@ def command(
         write_files(out, writers)
     counts = dict.fromkeys(["impressions", "low", "high"], ",.0f")
     formats = {"method": "", **counts, "pairs_sure": ".0%", "accuracy": ".1%", "standard_error": ".1%"}
-    heads = ["method", f"impressions to {accuracy:.0%}", "95% interval", "pairs sure", f"right after {impressions:,}"]
+    interval = "95% interval" if drawn > 5 else "range of pairs"  # an interval of a median needs six
+    heads = ["method", f"impressions to {accuracy:.0%}", interval, "pairs sure", f"right after {impressions:,}"]
     table = simulation.sensitivity_table(frame, accuracy).sort_values("impressions", kind="stable")  # the best first
     columns = text_columns(table, formats)
     for name in counts:

@@ -50,7 +50,10 @@ def feature_files(path: Path, split: str | None = None, fold: int | None = None)
         files = [file for folder in folds for file in _parts(folder, "test")]
         if len(files) < 5:
             names = ", ".join(str(file.relative_to(path)) for file in files)
-            raise InputError(f"{path}: the whole corpus needs the test parts of five folds, but there are {names}")
+            has = f"; there are {names or 'none'}"
+            raise InputError(
+                f"{path}: the whole corpus needs the test parts of five folds{has}; or choose a fold, 1 to 5"
+            )
         return files
     files = _parts(path, split)
     if not files:
@@ -72,7 +75,7 @@ def default_name(path: Path, split: str | None = None, fold: int | None = None) 
 
 def _parts(folder: Path, split: str | None, prefix: str = "") -> list[Path]:
     start = f"({re.escape(prefix)})" if prefix else "(|.*[._-])"
-    present, found, unclear = sorted(file for file in folder.iterdir() if file.is_file()), dict[Path, str](), []
+    present, found, unclear = sorted(file for file in folder.glob("[!.]*") if file.is_file()), dict[Path, str](), []
     parts = {part: rf"{start}({_PARTS[part]})" for part in (_PARTS if split is None else (split,))}
     for part, name in parts.items():
         whole = {file: named for file in present if (named := _matched(f"{name}{_SUFFIX}", file))}

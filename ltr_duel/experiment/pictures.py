@@ -40,7 +40,7 @@ def study_figures(
     frame = frame.assign(**{columns.LOWER_BOUND: frame[columns.PROBLEM].map(bounds)})
     frame = frame.assign(**{columns.SLATES: methods})
     frame = frame.merge(results.summary(columns.REGRET)[[*keys, columns.REFERENCE_ERROR]], "left", keys)
-    if len(results.problems) > 1:
+    if len(results.problems) > 1 or len(names) > 1:
         yield f"regret.{kind}", partial(save_figure, plot_facets(frame, names, **choices))
     for (problem, horizon), runs in frame.groupby(keys[:2], sort=False):
         column = columns.defined_regret(runs, names[0])
@@ -52,8 +52,11 @@ def study_figures(
         yield f"regret-{name}-{horizon}.{kind}", partial(save_figure, ax)
 
 
-def study_latex(table: pd.DataFrame, notes: Sequence[str]) -> str:
-    """Return a table as LaTeX with notes. A horizon that all rows share is a note and not a column."""
+def study_latex(table: pd.DataFrame, notes: Sequence[str], regret: str = "") -> str:
+    """Return a table of a regret as LaTeX with notes. A horizon that all rows share is a note and not a column."""
+    if regret:
+        label = columns.regret_label(columns.regret_column(regret))
+        table = table.rename(columns=lambda name: f"{label}, {name}" if name == "mean ± sd" else name)
     horizons = table[columns.HORIZON].unique()
     if len(horizons) > 1:
         return latex_table(table, notes=notes)

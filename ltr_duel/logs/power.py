@@ -208,7 +208,8 @@ def _of_best(rankers: int, names: Sequence[tuple[str, str]], *columns: Any, usab
         for each in (one, other):
             own.setdefault(each.first, []).append(each)
     complete = [sorted(pairs, key=lambda one: one.effect) for pairs in own.values() if len(pairs) == rankers - 1]
-    if not complete:
+    best = max(complete, key=lambda pairs: pairs[0].effect, default=[])
+    if not best or (len(complete) < rankers and best[0].effect <= 0):  # a ranker without some pair may be the best
         reason = "no ranker has a pair with each other ranker that ever had a winner, or one user had all impressions"
         raise InputError(f"{reason}: other data are needed")
-    return max(complete, key=lambda pairs: pairs[0].effect)
+    return best

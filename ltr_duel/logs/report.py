@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -65,13 +66,13 @@ def standing_lines(comparison: Comparison, decision: Decision) -> tuple[str, str
     names, pairs, standing, k = comparison.names, decision.pairs, "", 0
     if len(names) > 2:
         others, first = f"against each of the {len(names) - 1} others", leader(names, pairs)
-        decided = sum(pair.verdict != "go on" for pair in pairs)
-        which = f"{decided:,} of {several(len(pairs), 'pair')} are decided"
+        decided, shown = sum(pair.verdict != "go on" for pair in pairs), math.comb(len(names), 2)
+        which = f"; {decided:,} of {shown:,} pairs are decided" if decision.verdict != "no decision" else ""
         if not first:
-            return f"no ranker leads {others}; {which} (--explain lists them).", ""
+            return f"no ranker leads {others}{which} (--explain lists them).", ""
         k = min((k for k, pair in enumerate(pairs) if first in pair[:2]), key=lambda k: abs(pairs[k].mean))
         rival = pairs[k].second if pairs[k].first == first else pairs[k].first
-        standing = f"{first} leads {others}; {which}. Its strongest rival is {rival}."
+        standing = f"{first} leads {others}{which}. Its strongest rival is {rival}."
     row = _row(comparison, decision, k)
     ordered = [*list(row)[-3:], *list(row)[2:-3]]
     return standing, f"{row['pair']}: " + ", ".join(f"{name} {row[name]}" for name in ordered)

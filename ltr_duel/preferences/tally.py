@@ -96,7 +96,10 @@ def errors_of(tally: Tally, lists_of_a_unit: int, stratified_queries: int) -> Fl
         if stratified_queries:
             inside = within / units / 2  # half the variance within queries
             cut = units % stratified_queries  # units in the last, incomplete pass
-            variance = units * inside + cut * (1 - cut / stratified_queries) * np.maximum(spread - inside, 0)
+            cut *= 1 - cut / stratified_queries
+            seen = units * (1 - 1 / stratified_queries) - cut / units  # sum of squares at variance 1
+            between = np.maximum(spread - inside, 0) * (units - 1) / seen
+            variance = units * inside + np.where(cut > 0, cut * between, 0)
         variance = np.where(units >= 2, np.maximum(variance, 0) / units**2, np.inf)
     error = np.zeros(tally.lists.shape)
     error[upper] = np.sqrt(variance) / 2

@@ -214,9 +214,12 @@ class Results:
     def reference_errors(self) -> FloatVector:
         """Return how much the errors of an estimated matrix change each policy's average regret, as a standard error.
 
-        The standard error is NaN if there is no Condorcet winner. Otherwise, the estimated winner is assumed to be the
-        true winner. If sets of rankers were compared, whose errors are alike, the result is an upper bound.
+        The standard error is 0 for an exact matrix, and NaN if an estimate has no Condorcet winner. Otherwise, the
+        estimated winner is assumed to be the true winner. If sets of rankers were compared, whose errors are alike, the
+        result is an upper bound.
         """
+        if not self.matrix.standard_error.any():
+            return np.zeros(len(self.policies))
         if (winner := self.matrix.condorcet_winner) is None:
             return np.full(len(self.policies), np.nan)
         last = {policy: [run.exposure[-1] for run in self.runs if run.label == policy] for policy in self.policies}

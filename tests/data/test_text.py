@@ -96,7 +96,7 @@ def test_a_corpus_of_five_folds_is_its_five_test_parts(tmp_path):
     with pytest.raises(InputError, match="choose a fold, 1 to 5"):
         load_dataset(tmp_path, split="test")
     (tmp_path / "Fold3" / "test.txt").unlink()
-    with pytest.raises(InputError, match=r"five folds, but there are .*Fold2/test\.txt, Fold4"):
+    with pytest.raises(InputError, match=r"five folds; there are .*Fold2/test\.txt, Fold4"):
         load_dataset(tmp_path)
 
 

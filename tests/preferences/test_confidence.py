@@ -50,7 +50,8 @@ def test_the_error_of_stratified_queries_is_that_of_a_two_stage_sample(queries):
     tally = Tally(*(np.array([[0, round(value)], [0, 0]]) for value in sums))
     cut = 3 % queries  # units of the pass that was cut short; the others are complete
     noise = within.mean() / 2  # noise of the mean of a unit, given its query
-    between = mean.var(ddof=1) - noise
+    seen = 3 * (1 - 1 / queries) - cut * (1 - cut / queries) / 3  # 3 - 1 in one pass; fewer if a query comes again
+    between = (mean.var(ddof=1) - noise) * 2 / (seen or 1)
     variance = (3 * noise + cut * (1 - cut / queries) * between) / 3**2
     assert errors_of(tally, 2, queries)[0, 1] == pytest.approx(np.sqrt(variance) / 2)
 

@@ -40,5 +40,7 @@ def test_errors_of_pairs_that_share_lists_add_up(runs):
 def test_an_exact_matrix_has_no_error_and_without_a_winner_there_is_no_average_regret(runs):
     assert Results(runs, TRUTH).reference_errors() == [0]
     results = simulate(ROCK_PAPER_SCISSORS, "rucb", horizon=100, repetitions=1, jobs=1)
-    assert np.isnan(results.reference_errors()).all()
+    assert results.reference_errors() == [0]
+    estimate = PreferenceMatrix(ROCK_PAPER_SCISSORS.p, (), ERROR * (1 - np.eye(3)))
+    assert np.isnan(Results(results.runs, estimate).reference_errors()).all()
     assert results.summary()["mean"].notna().all()  # means of Copeland regret

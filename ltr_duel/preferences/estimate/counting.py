@@ -94,15 +94,16 @@ def queries_of(block: int, settings: Settings, first: str, second: str) -> IntVe
     size, n = BLOCK // (settings.lists * settings.evaluations), settings.rankings.n_queries
     units, place = np.arange(block * size, (block + 1) * size), stream(settings.seed, "preferences", first, second)
     passes, begin = units // n, random_below(n, place)
-    orders = np.stack([_order(settings.seed, number, n) for number in range(passes[0], passes[-1] + 1)])
+    orders = _orders(settings.seed, int(passes[0]), int(passes[-1]), n)
     return orders[passes - passes[0], (begin + units) % n]
 
 
 @lru_cache(maxsize=64)
-def _order(seed: int, number: int, n_queries: int) -> IntVector:
-    order = np.arange(n_queries)
-    shuffle(order, stream(seed, "preferences", "pass", number))
-    return order
+def _orders(seed: int, first: int, last: int, n_queries: int) -> IntMatrix:
+    orders = np.tile(np.arange(n_queries), (last - first + 1, 1))
+    for number, order in enumerate(orders, first):
+        shuffle(order, stream(seed, "preferences", "pass", number))
+    return orders
 
 
 def _pieces(work: Piece) -> Iterator[Piece]:

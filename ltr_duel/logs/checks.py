@@ -20,6 +20,7 @@ _UNIT = "must be in seconds or milliseconds since 1970"
 _MILLIS = "{coalesce(try_cast(time * 1000 AS HUGEINT)::VARCHAR, (time * 1000)::VARCHAR)}"
 _DATE = "which is {strftime(make_timestamp((time * 1e6)::BIGINT), '%Y-%m-%d %H:%M:%S')}"
 _REPEATED = "repeats an impression"
+EQUAL = "{:,} rows equal an earlier row of their impression, and count once"
 _FROM_0 = "do positions count from 0, or is this a list of flags? position 1 is the top"
 _TWICE = """CASE WHEN list_count(shown) < length THEN 'a document of ''shown'' is missing' ELSE 'document ''' ||
   list_filter(shown, lambda e, k: list_position(shown, e) < k)[-1] || ''' is shown twice' END"""

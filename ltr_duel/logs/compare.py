@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ltr_duel.core import InputError, digest, errors, progress
+from ltr_duel.logs.checks import EQUAL
 from ltr_duel.logs.comparison import Comparison, compared
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.looks import drift_notes, looks_of, step_of
@@ -167,7 +168,7 @@ def _warnings(log: ClickLog, comparison: Comparison, forgotten: int) -> list[str
         reason = f"because the live experiment has forgotten {forgotten:,} users (live forget)"
         warnings.append(f"errors are too small if users returned, {reason}, who count as new users")
     if log.bad.equal:
-        warnings.append(f"{log.bad.equal:,} rows equal an earlier row of their impression, and count once")
+        warnings.append(EQUAL.format(log.bad.equal))
     if not provenance["users"]:
         how = "no impression has a 'user' (a column, or user = ... in a mapping)"
         warnings.append(f"{how}: if users return, the errors are too small")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ltr_duel.core import InputError, errors, listed, several
+from ltr_duel.logs.checks import EQUAL
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.outcomes import credited
 from ltr_duel.logs.table import LISTS, LOG_COLUMNS, date_words
@@ -90,6 +91,7 @@ def describe_log(log: ClickLog) -> LogFacts:
         else "no values in 'user': checks count each impression as one user, and 'logs compare' clusters its errors by"
         " query (not at all after a policy that reacts to outcomes)",
         *log.loaded.notes,
+        *[EQUAL.format(log.bad.equal)] * (log.bad.equal > 0),
         *_not_counted(log),
         *(f"credit for {several(number, 'impression')} is based on {_FORMS[name]}" for name, number in forms.items()),
     ]

@@ -29,8 +29,8 @@ class PreferenceMatrix:
     names : tuple of str
         The names of the rankers, all different. By default "0", "1", ...
     standard_error : ndarray of float64, shape (K, K), optional
-        The standard errors of ``p``. Zero, the default, means that an entry is exact. Infinity means that a pair was
-        never compared.
+        The standard errors of ``p``. Zero, the default, means that an entry is exact, or that no comparison of
+        an estimate varied. Infinity means that a pair was never compared.
     comparisons : ndarray of int64, shape (K, K), optional
         The number of comparisons of each pair. By default zero, for a matrix that is known exactly.
     provenance : dict

@@ -45,14 +45,14 @@ def test_lines_of_regret_are_means_and_the_bound_is_c_ln_t_over_the_last_decade(
     assert BOUND not in legend(analysis.plot_regret(frame.assign(lower_bound=1.02 * ratio.min())))
 
 
-@pytest.mark.parametrize(
-    ("spread", "low"),
-    [
-        ("quantiles", 3 + 0.2 * (9 - 3)),  # the first decile of three runs is a fifth of the way to the second run
-        ("standard error", 9 - 2 * 6 / 3**0.5),
-    ],
-)
-def test_the_band_shows_the_spread_of_the_runs(spread, low):
+def test_a_policy_that_often_loses_nothing_is_within_the_figure_and_one_that_never_loses_is_named():
+    frame = pd.concat(runs(regret_average=[0.0, 0.0, 30.0, 0.0, 0.0, 0.0]).assign(t=t) for t in (1, 10))
+    ax = analysis.plot_regret(frame, start=1)
+    assert ax.get_ylim()[0] < 10 and ax.get_xlabel().endswith("\nalways 0: mdb")
+
+
+@pytest.mark.parametrize(("spread", "low"), [("quantiles", 3 + 0.2 * (9 - 3)), ("standard error", 9 - 2 * 6 / 3**0.5)])
+def test_the_band_shows_the_spread_of_the_runs(spread, low):  # a decile of 3 runs is .2 of the way to the second run
     frame = pd.concat(runs(regret_average=[3.0, 9.0, 15.0] * 2).assign(t=t) for t in (1, 10))
     band = analysis.plot_regret(frame[frame["policy"] == "rucb"], spread=spread, start=1).collections[0]
     assert band.get_paths()[0].vertices[:, 1].min() == pytest.approx(low)

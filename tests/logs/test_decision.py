@@ -118,6 +118,7 @@ def test_of_several_rankers_the_leader_and_its_strongest_rival_are_named(compari
     assert standing(-0.1) == (f"no ranker leads {others} (--explain lists them).", "")
     assert standing(0.1)[0] == f"old leads {others}. Its strongest rival is third."
     assert standing(0.1)[1].startswith("old > third: mean +0.1000, ")
+    assert "; 1 of 3 pairs" in standing_lines(found, decision._replace(pairs=(old, rest)))[0], "one was never shown"
 
 
 def three(ab, ac, bc, confidence=0.95):

@@ -206,7 +206,7 @@ def test_power_of_an_effect_alone_depends_on_the_share_that_is_decided(succeed, 
 
 
 def test_power_from_simulated_users_is_for_a_winner_against_all_others(succeed, refuse, corpus):
-    words = ["power", "--users", corpus, "--rankers", "features:1,2,3", "--effect", 0.1]
+    words = ["power", "--users", corpus, "--rankers", "features:3,2,1", "--effect", 0.1]
     answer, basis, _ = succeed(*words).splitlines()
     assert "ahead of 2 others, if the mean outcome against the strongest is 0.1, with power 0.8" in answer
     assert ", 1 is ahead of its strongest rival, 2, by 0." in basis

@@ -74,7 +74,7 @@ def test_ids_are_the_same_in_every_encoding(tmp_path, encoding):
 
 
 def test_a_folder_is_its_parts_in_order_but_files_that_may_be_another_corpus_are_refused(tmp_path):
-    for part, query in (("a.test", 3), ("a.train", 1), ("a.train_old", 1), ("A.valid", 2)):
+    for part, query in (("a.test", 3), ("a.train", 1), ("a.train_old", 1), ("A.valid", 2), ("._.test", 9)):
         (tmp_path / f"{part}.txt").write_text(f"0 qid:{query} 1:{query}\n")
     for path in (tmp_path, tmp_path / "a"):  # the folder, and the common beginning of the names
         assert load_dataset(path).query_ids.tolist() == ["1", "2", "3"]

@@ -74,7 +74,7 @@ def test_a_plan_for_a_winner_is_for_the_best_ranker_and_its_strongest_rival(tmp_
     assert [first.effect, second.effect] == pytest.approx(mean * varies / (varies + error**2))
     assert second.effect < 0.3 < 0.4 < first.effect
     near, far = (PairVariance("a", "b", effect, 0.5, each=3.0) for effect in (0.05, 0.3))
-    plans = [required_impressions(near, tests=3), required_impressions([near, far])]  # the far rival adds nothing
-    assert plans[1][0] == pytest.approx(plans[0][0], rel=1e-3)
+    plans = [required_impressions(near, tests=3), required_impressions([near, far]), required_impressions([near] * 2)]
+    assert plans[1][0] == pytest.approx(plans[0][0], rel=1e-3) and plans[2][0].fixed > 1.2 * plans[0][0].fixed
     with pytest.raises(InputError, match="no ranker has a pair with each other ranker"):
         pairs_in_log(compare_log(log_of(tmp_path / "log.jsonl", [1, -1], rankers=[["a", "b"], ["c", "d"]])))
